@@ -1,0 +1,61 @@
+# Set-up happens by itself: each target installs what it needs into .venv, once.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+TORCH := $(shell grep '^torch==' constraints.txt)
+CORE := .venv/.installed-core
+TEST := .venv/.installed-test
+
+.PHONY: help demo test check test-slow lint types format clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
+	do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: $(CORE) ## a short tour on a small data set
+	$(BIN)/adacap demo
+
+test: lint types ## everything CI checks: style, types, doctests, README, tests that are not slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --doctest-modules src/adacap
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 -m "not slow"
+
+check: test ## the same as test
+
+test-slow: $(TEST) ## the studies, minutes each
+	$(BIN)/pytest -m slow
+
+lint: $(TEST) ## style, without changing a file
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(TEST) ## strict type check of src
+	$(BIN)/mypy
+
+format: $(TEST) ## apply the style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv, caches and build products
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# No mark stands while pip works: after an interruption the environment is made anew.
+.venv/.intact:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	"adacap needs Python 3.11 or newer, got %d.%d. Try: make PYTHON=python3.11" % sys.version_info[:2])'
+	$(PYTHON) -m venv --clear .venv
+	touch $@
+
+$(CORE): pyproject.toml constraints.txt | .venv/.intact
+	rm -f .venv/.intact $(CORE) $(TEST)
+	$(PIP) $(TORCH)
+	$(PIP) -e .
+	touch .venv/.intact $@
+
+$(TEST): pyproject.toml constraints.txt | .venv/.intact
+	rm -f .venv/.intact $(CORE) $(TEST)
+	$(PIP) $(TORCH)
+	$(PIP) -e ".[test]"
+	touch .venv/.intact $(CORE) $@

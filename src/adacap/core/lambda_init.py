@@ -1,0 +1,127 @@
+"""Where training of λ starts: the point of a grid at which the MLR loss reacts most."""
+
+import torch
+from torch import Tensor
+
+from adacap.core.losses import LOSSES, constant_fit
+from adacap.core.mlr import MLRForm, combine
+from adacap.core.tikhonov import weighted_mean
+
+__all__ = ["initial_lambda", "lambda_grid", "mlr_path"]
+
+
+def lambda_grid(low: float = 1e-1, high: float = 1e4, n_points: int = 12) -> Tensor:
+    """Geometric grid of candidate λ; the defaults are the paper's ``10⁻¹·10^(5k/11)``.
+
+    Examples
+    --------
+    >>> lambda_grid(1.0, 100.0, 3)
+    tensor([  1.,  10., 100.], dtype=torch.float64)
+    """
+    if not 0 < low < high or n_points < 2:
+        raise ValueError(
+            "A λ grid needs 0 < low < high and at least 2 points, got "
+            f"low={low}, high={high}, n_points={n_points}."
+        )
+    exponents = torch.linspace(0, 1, n_points, dtype=torch.float64)
+    return low * (high / low) ** exponents
+
+
+@torch.no_grad()
+def mlr_path(
+    hidden: Tensor,
+    labels: Tensor,
+    grid: Tensor,
+    *,
+    loss: str = "rmse",
+    form: MLRForm = "difference",
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> Tensor:
+    """MLR loss at every λ of a grid, from a single eigen-decomposition in float64.
+
+    Parameters
+    ----------
+    hidden : Tensor of shape (n_samples, d_hidden)
+    labels : Tensor of shape (n_samples, 1 + T, n_targets)
+    grid : Tensor of shape (n_points,)
+    loss, form, sample_weight, fit_intercept
+        As in :func:`mlr_loss`.
+
+    Returns
+    -------
+    Tensor of shape (n_points,), float64
+
+    Examples
+    --------
+    >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
+    >>> labels = stack_labels(y, torch.tensor([[1, 2, 3, 0]]))
+    >>> mlr_path(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=3)
+    tensor([-0.8910, -0.5080, -0.0950], dtype=torch.float64)
+    """
+    A, Y = hidden.double(), labels.double()
+    w = None if sample_weight is None else sample_weight.double().unsqueeze(-1)
+    flat = Y.flatten(-2)
+    if fit_intercept:
+        offset = weighted_mean(flat, w)
+        A, flat = A - weighted_mean(A, w), flat - offset
+    left, squares, right = _spectral_factors(A, flat, w)
+    gains = 1 / (squares + grid.to(A).unsqueeze(-1))
+    fitted = torch.einsum("nr,kr,rq->knq", left, gains, right)  # A·B_λ for every λ
+    if fit_intercept:
+        fitted = fitted + offset
+    many = None if w is None else w.squeeze(-1).expand(len(grid), -1)
+    fits = LOSSES[loss](fitted.unflatten(-1, Y.shape[-2:]), Y.expand(len(grid), *Y.shape), many)
+    baseline = None
+    if form == "absolute_gap" and Y.shape[-2] > 1:
+        baseline = constant_fit(loss, Y[..., :1, :], sample_weight)
+    return combine(fits, baseline, form)
+
+
+def _spectral_factors(A: Tensor, Y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """``L, s², R`` such that the ridge fit at λ is ``L · diag(1/(s² + λ)) · R``."""
+    rows, labels = (A, Y) if w is None else (w.sqrt() * A, w.sqrt() * Y)
+    n_samples, d_hidden = A.shape
+    if d_hidden < n_samples:
+        squares, V = torch.linalg.eigh(rows.T @ rows)
+        return A @ V, squares.clamp_min(0), V.T @ (rows.T @ labels)
+    squares, U = torch.linalg.eigh(rows @ rows.T)
+    return A @ (rows.T @ U), squares.clamp_min(0), U.T @ labels
+
+
+def initial_lambda(
+    hidden: Tensor,
+    labels: Tensor,
+    grid: Tensor,
+    *,
+    loss: str = "rmse",
+    form: MLRForm = "difference",
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> Tensor:
+    """Start of λ: geometric middle of the grid step over which the MLR loss rises most.
+
+    Paper, appendix: ``k̂ = argmax MLR(λ_{k+1}) − MLR(λ_k)``, ``λ_init = √(λ_k̂ λ_{k̂+1})``.
+
+    Parameters
+    ----------
+    hidden, labels, grid, loss, form, sample_weight, fit_intercept
+        As in :func:`mlr_path`.
+
+    Returns
+    -------
+    Tensor of shape (), float64
+
+    Examples
+    --------
+    >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
+    >>> labels = stack_labels(y, torch.tensor([[1, 2, 3, 0]]))
+    >>> initial_lambda(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=2)
+    tensor(31.6200, dtype=torch.float64)
+    """
+    path = mlr_path(
+        hidden, labels, grid,
+        loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
+    )  # fmt: skip
+    k = int(path.diff().argmax())
+    return (grid[k] * grid[k + 1]).sqrt()

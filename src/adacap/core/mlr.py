@@ -1,0 +1,105 @@
+"""The MLR loss: fit of the true labels minus fit of permuted labels."""
+
+from typing import Literal, NamedTuple
+
+from torch import Tensor
+
+from adacap.core.losses import LOSSES, constant_fit
+from adacap.core.tikhonov import RidgeFit, ridge_fit
+
+__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss"]
+
+MLRForm = Literal["difference", "absolute_gap"]
+
+
+class MLRLoss(NamedTuple):
+    """The loss to minimise and what it is made of, one value per net in the batch."""
+
+    value: Tensor
+    fit_true: Tensor
+    fit_permuted: Tensor
+    ridge: RidgeFit
+
+
+def mlr_loss(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor | float,
+    *,
+    loss: str = "rmse",
+    form: MLRForm = "difference",
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> MLRLoss:
+    """MLR loss of the Tikhonov layer (paper, eq. 7) with T permutations and one factorisation.
+
+    ``L(Y, HY) − mean_t L(Y_t, HY_t)`` in the ``"difference"`` form; the ``"absolute_gap"`` form is
+    ``L(Y, HY) + mean_t |baseline − L(Y_t, HY_t)|`` with the loss of the best constant as baseline.
+    Without permuted sets (T = 0) the loss is the plain fit: the Tikhonov scheme alone.
+
+    Parameters
+    ----------
+    hidden : Tensor of shape (..., n_samples, d_hidden)
+        Output of the last hidden layer.
+    labels : Tensor of shape (..., n_samples, 1 + T, n_targets)
+        True labels first, then the permuted ones; see :func:`stack_labels`.
+    lam : Tensor of shape (...) or float
+        Regularisation ``λ > 0``, usually ``log_lambda.exp()``.
+    loss : {"rmse", "bce", "ce"}, default="rmse"
+        Targets are reals, ±1 and one-hot respectively.
+    form : {"difference", "absolute_gap"}, default="difference"
+    sample_weight : Tensor of shape (..., n_samples), optional
+    fit_intercept : bool, default=False
+
+    Returns
+    -------
+    MLRLoss
+        ``value``, ``fit_true``, ``fit_permuted`` of shape (...), and ``ridge``, the solution for
+        the true labels, ready to be frozen into an output layer.
+
+    Examples
+    --------
+    >>> hidden = torch.eye(4)
+    >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
+    >>> labels = stack_labels(y, torch.arange(4).expand(1, 4))  # identity: nothing to tell apart
+    >>> mlr_loss(hidden, labels, 1.0).value
+    tensor(0.)
+    """
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+    if labels.ndim < 3:
+        raise ValueError(
+            "labels must be (..., n_samples, 1 + T, n_targets), as stack_labels makes them, got "
+            f"shape {tuple(labels.shape)}."
+        )
+    n_sets, n_targets = labels.shape[-2:]
+    ridge = ridge_fit(
+        hidden, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
+    fitted = ridge.fitted.unflatten(-1, (n_sets, n_targets))
+    fits = LOSSES[loss](fitted, labels, sample_weight)
+    baseline = None
+    if form == "absolute_gap" and n_sets > 1:
+        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
+    value = combine(fits, baseline, form)
+    permuted = fits[..., 1:].mean(-1) if n_sets > 1 else fits.new_zeros(fits.shape[:-1])
+    true = slice(0, n_targets)
+    head = RidgeFit(ridge.coef[..., true], ridge.intercept[..., true], ridge.fitted[..., true])
+    return MLRLoss(value, fits[..., 0], permuted, head)
+
+
+def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference") -> Tensor:
+    """Turn the fits of all label sets ``(..., 1 + T)`` into the MLR loss ``(...)``.
+
+    Examples
+    --------
+    >>> combine(torch.tensor([0.25, 0.75, 0.5]), None)
+    tensor(-0.3750)
+    """
+    if fits.shape[-1] == 1:
+        return fits[..., 0]
+    if form == "difference":
+        return fits[..., 0] - fits[..., 1:].mean(-1)
+    if form == "absolute_gap" and baseline is not None:
+        return fits[..., 0] + (baseline - fits[..., 1:]).abs().mean(-1)
+    raise ValueError(f"mlr_form must be 'difference' or 'absolute_gap', got {form!r}.")

@@ -1,0 +1,488 @@
+"""What regressor and classifier share: validate, encode, build, train, freeze."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from torch import Tensor, nn
+
+from adacap.core.lambda_init import lambda_grid as make_grid
+from adacap.estimators.encoder import POLICIES, TableEncoder
+from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
+from adacap.estimators.rows import fold_rows, hold_out, merge_rows
+from adacap.estimators.tables import Table, read_table
+from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.nn.presets import BACKBONES, DEFAULT_DEPTH, SCHEMES, suggest
+from adacap.training.callbacks import Callback, ProgressBar
+from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
+from adacap.training.data import MemberRows
+from adacap.training.history import History
+
+__all__ = ["AdaCapBase", "Ensemble"]
+
+Floats = npt.NDArray[np.float64]
+Codec = RegressionCodec | ClassCodec
+
+_PAPER_GRID = (1e-1, 1e4, 12)
+_PREDICT_CHUNK = 512
+
+
+class Ensemble(nn.Module):
+    """Mean of the outputs of several networks.
+
+    Examples
+    --------
+    >>> Ensemble([nn.Identity(), nn.Identity()])(torch.ones(1, 1))
+    tensor([[1.]])
+    """
+
+    def __init__(self, networks: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.networks = nn.ModuleList(networks)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Average over members."""
+        total: Tensor = self.networks[0](x)
+        for network in self.networks[1:]:
+            total = total + network(x)
+        return total / len(self.networks)
+
+
+class AdaCapBase(BaseEstimator):
+    """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
+
+    See there for what the parameters mean.
+    """
+
+    _codec: type[RegressionCodec] | type[ClassCodec]
+    _auto_scheme: str
+
+    def __init__(
+        self,
+        *,
+        architecture: str | Callable[[Any], nn.Module] = "glu",
+        scheme: Literal["auto", "adacap", "tikhonov", "plain"] = "auto",
+        width: int = 256,
+        depth: int | None = None,
+        n_permutations: int = 16,
+        mlr_form: Literal["difference", "absolute_gap"] = "difference",
+        lambda_init: float | Literal["max_sensitivity"] = "max_sensitivity",
+        lambda_grid: tuple[float, float, int] | Sequence[float] | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 200,
+        max_epochs: int | None = None,
+        max_lr: float = 1e-2,
+        optimizer: OptimizerLike = "adam",
+        scheduler: SchedulerLike = "onecycle",
+        weight_decay: float = 0.0,
+        dropout: float | Literal["auto"] = "auto",
+        batch_norm: bool | Literal["auto"] = "auto",
+        batch_size: int = 2048,
+        validation_fraction: float = 0.2,
+        patience: int | None = None,
+        refit_head: bool = True,
+        n_estimators: int = 1,
+        bagging: Literal["seeds", "folds"] = "seeds",
+        preprocessing: Literal["default", "paper", "none"] = "default",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        device: str | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.architecture = architecture
+        self.scheme = scheme
+        self.width = width
+        self.depth = depth
+        self.n_permutations = n_permutations
+        self.mlr_form = mlr_form
+        self.lambda_init = lambda_init
+        self.lambda_grid = lambda_grid
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.max_epochs = max_epochs
+        self.max_lr = max_lr
+        self.optimizer = optimizer
+        self.scheduler = scheduler
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.batch_norm = batch_norm
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.refit_head = refit_head
+        self.n_estimators = n_estimators
+        self.bagging = bagging
+        self.preprocessing = preprocessing
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.device = device
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Train on a table.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            numpy, pandas, polars or arrow; numbers, booleans, text, dates and missing values. With
+            ``preprocessing="none"`` also arrays of more dimensions, such as images.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Several targets are for regression only.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the row twice, 0 is the row absent.
+        X_val, y_val : optional
+            Rows to choose the best iteration on; then nothing is held out of ``X``.
+
+        Returns
+        -------
+        self
+            Unchanged if fitting fails.
+        """
+        start = time.perf_counter()
+        self._check_parameters()
+        fitted = self._fit(X, y, sample_weight, X_val, y_val, start)
+        for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
+            delattr(self, name)
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: float
+    ) -> dict[str, Any]:
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: give both or neither.")
+        table, sample_shape = self._read(X)
+        self._codec.check(y)
+        check_consistent_length(np.empty(table.n_rows), y)
+        weight = _weights(sample_weight, table)
+        going_on = self.warm_start and hasattr(self, "members_")
+        codec: Codec = self.codec_ if going_on else self._codec.fit(y, weight)
+        coded = codec.encode(y)
+        merged = merge_rows(table, coded, weight)
+        table, coded, weight = table.take(merged.index), coded[merged.index], merged.weight
+        if len(coded) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
+                f"n_samples={len(coded)}."
+            )
+        if going_on:
+            encoder = self.encoder_
+            encoded = encoder.transform(table)
+        else:
+            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
+            encoded = encoder.fit_transform(table, coded, weight)
+        rows = self._rows(encoded, coded, weight, sample_shape)
+        valid = None
+        if X_val is not None:
+            valid_table, _ = self._read(X_val)
+            valid_coded = codec.encode(y_val)
+            check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
+            valid = self._rows(encoder.transform(valid_table), valid_coded, None, sample_shape)
+        seeds = self.seeds_ if going_on else _seeds(self.random_state, self.n_estimators)
+        strata = codec.strata(coded)
+        members = self._member_rows(len(coded), strata, seeds, valid is not None)
+        recipe = self._recipe(rows, members, codec, start)
+        callbacks = list(self.callbacks or ())
+        if self.verbose:
+            callbacks.append(ProgressBar(type(self).__name__))
+        fitted = fit_members(
+            recipe,
+            rows,
+            members,
+            valid=valid,
+            callbacks=callbacks,
+            n_jobs=self.n_jobs,
+            start_from=self.members_ if going_on else (),
+        )
+        before = self.history_ if going_on else History()
+        return {
+            **_summary(fitted, before),
+            "codec_": codec,
+            "encoder_": encoder,
+            "seeds_": seeds,
+            "scheme_": recipe.scheme,
+            "sample_shape_": sample_shape,
+            "n_features_in_": table.n_columns,
+            **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
+            **({} if table.names is None else {"feature_names_in_": _names(table)}),
+        }
+
+    def _read(self, X: Any) -> tuple[Table, tuple[int, ...] | None]:
+        """Table of X, and the shape of one sample where it is not a plain row."""
+        if self.preprocessing == "none" and getattr(X, "ndim", 2) > 2:
+            array = np.asarray(X)
+            return read_table(array.reshape(len(array), -1)), array.shape[1:]
+        return read_table(X), None
+
+    def _rows(
+        self,
+        encoded: npt.NDArray[np.float32],
+        coded: Floats,
+        weight: Floats | None,
+        sample_shape: tuple[int, ...] | None,
+    ) -> Rows:
+        device = _device(self.device)
+        return Rows(
+            _as_input(encoded, sample_shape, device),
+            torch.as_tensor(coded, dtype=torch.float32, device=device),
+            None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
+        )
+
+    def _member_rows(
+        self,
+        n_rows: int,
+        strata: npt.NDArray[np.intp] | None,
+        seeds: list[int],
+        external: bool,
+    ) -> list[MemberRows]:
+        everything = (np.arange(n_rows), np.arange(0))
+        if external:
+            parts = [everything] * len(seeds)
+        elif self.bagging == "folds" and len(seeds) > 1:
+            parts = fold_rows(n_rows, len(seeds), strata, np.random.default_rng(seeds[0]))
+        else:
+            parts = [
+                hold_out(
+                    n_rows, self.validation_fraction, 2048, strata, np.random.default_rng(seed)
+                )
+                for seed in seeds
+            ]
+        return [
+            MemberRows(torch.from_numpy(train), torch.from_numpy(valid), seed)
+            for (train, valid), seed in zip(parts, seeds, strict=True)
+        ]
+
+    def _recipe(
+        self, rows: Rows, members: list[MemberRows], codec: Codec, start: float
+    ) -> Recipe:
+        n_train = max(len(member.train) for member in members)
+        batch_size = min(self.batch_size, min(len(member.train) for member in members))
+        max_iter = self.max_iter
+        if self.max_epochs is not None:
+            max_iter = self.max_epochs * max(1, n_train // batch_size)
+        config = TrainingConfig(
+            max_iter=max_iter,
+            max_lr=self.max_lr,
+            batch_size=batch_size,
+            optimizer=self.optimizer,
+            scheduler=self.scheduler,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+            deadline=None if self.time_limit is None else start + self.time_limit,
+        )
+        scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
+        shape = tuple(rows.x.shape[1:])
+        return Recipe(
+            make_backbone=lambda: self._make_backbone(shape, scheme),
+            scheme=scheme,
+            loss=codec.loss,
+            score=codec.score,
+            mlr_form=self.mlr_form,
+            n_permutations=self.n_permutations,
+            lambda_init=self.lambda_init,
+            grid=_grid(self.lambda_grid),
+            fit_intercept=self.fit_intercept,
+            refit_head=self.refit_head,
+            config=config,
+        )
+
+    def _make_backbone(self, shape: tuple[int, ...], scheme: str) -> nn.Module:
+        d_in: Any = shape[0] if len(shape) == 1 else shape
+        if callable(self.architecture):
+            backbone = self.architecture(d_in)
+            if not isinstance(backbone, nn.Module):
+                raise TypeError(
+                    "architecture must return a torch.nn.Module, got "
+                    f"{type(backbone).__name__} from {self.architecture!r}."
+                )
+            return backbone
+        if len(shape) != 1:
+            raise ValueError(
+                f"Architecture {self.architecture!r} takes rows, got samples of shape {shape}. "
+                "Pass a function that builds a network for them, such as adacap.nn.ConvNet."
+            )
+        plain = scheme == "plain"
+        return BACKBONES[self.architecture](
+            d_in,
+            width=self.width,
+            depth=DEFAULT_DEPTH[self.architecture] if self.depth is None else self.depth,
+            dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
+            batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
+        )
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.architecture, str) and self.architecture not in BACKBONES:
+            raise ValueError(suggest(self.architecture, BACKBONES, "architecture"))
+        if not isinstance(self.architecture, str) and not callable(self.architecture):
+            raise TypeError(
+                "architecture must be a name or a function d_in -> nn.Module, got "
+                f"{type(self.architecture).__name__}."
+            )
+        _one_of("scheme", self.scheme, ("auto", *SCHEMES))
+        _one_of("mlr_form", self.mlr_form, ("difference", "absolute_gap"))
+        _one_of("bagging", self.bagging, ("seeds", "folds"))
+        _one_of("preprocessing", self.preprocessing, tuple(POLICIES))
+        for name in ("width", "max_iter", "batch_size", "n_estimators"):
+            _at_least(name, getattr(self, name), 1)
+        _at_least("n_permutations", self.n_permutations, 0)
+        for name in ("depth", "max_epochs", "patience"):
+            if getattr(self, name) is not None:
+                _at_least(name, getattr(self, name), 1)
+        if not 0 <= self.validation_fraction < 1:
+            raise ValueError(
+                f"validation_fraction must be in [0, 1), got {self.validation_fraction}."
+            )
+        if self.dropout != "auto" and not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be 'auto' or in [0, 1), got {self.dropout}.")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit must be positive seconds, got {self.time_limit}.")
+        rule = self.lambda_init
+        if rule != "max_sensitivity" and not (isinstance(rule, Real) and float(rule) > 0):
+            raise ValueError(
+                f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
+            )
+
+    @torch.no_grad()
+    def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
+        """Raw network outputs (n, c), computed in chunks of rows."""
+        table, _ = self._read(X)
+        encoded = self.encoder_.transform(table)
+        device = next(iter(self.network_.parameters())).device
+        chunks = [
+            self._chunk(encoded[i : i + _PREDICT_CHUNK], device)
+            for i in range(0, len(encoded), _PREDICT_CHUNK)
+        ]
+        output: npt.NDArray[np.float32] = torch.cat(chunks).cpu().numpy()
+        return output
+
+    def _chunk(self, encoded: npt.NDArray[np.float32], device: torch.device) -> Tensor:
+        """Outputs of at most one chunk of rows, padded to a full one.
+
+        Products of one shape round alike, so a row's prediction does not depend on its company.
+        """
+        n_rows = len(encoded)
+        x = _as_input(encoded, self.sample_shape_, device)
+        if n_rows < _PREDICT_CHUNK:
+            x = torch.cat([x, x.new_zeros(_PREDICT_CHUNK - n_rows, *x.shape[1:])])
+        output: Tensor = self.network_(x)[:n_rows]
+        return output
+
+    def __sklearn_tags__(self) -> Tags:
+        """Missing values, text and categories are welcome; training is random."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = False
+        return tags
+
+
+def _summary(members: list[FittedMember], before: History) -> dict[str, Any]:
+    """Fitted attributes that speak of the whole, from those of the members."""
+    lams = [m.lam for m in members if m.lam is not None]
+    dofs = [m.effective_dof for m in members if m.effective_dof is not None]
+    networks = [m.network for m in members]
+    return {
+        "members_": tuple(members),
+        "network_": networks[0] if len(networks) == 1 else Ensemble(networks).eval(),
+        "lambda_": float(np.exp(np.mean(np.log(lams)))) if lams else None,
+        "effective_dof_": float(np.mean(dofs)) if dofs else None,
+        "history_": before + members[0].history,
+        "n_iter_": len(before) + max(len(m.history) for m in members),
+        "best_iter_": len(before) + members[0].best_iter,
+    }
+
+
+def _names(table: Table) -> npt.NDArray[np.object_]:
+    return np.array(table.names, dtype=object)
+
+
+def _weights(sample_weight: Any, table: Table) -> Floats | None:
+    if sample_weight is None:
+        return None
+    weight: Floats = _check_sample_weight(
+        sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64, ensure_non_negative=True
+    )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to train on.")
+    return weight
+
+
+def _seeds(random_state: Any, n_members: int) -> list[int]:
+    """One seed per member; member 0 of an ensemble is the single net of the same state."""
+    if random_state is None:
+        root = int(np.random.SeedSequence().generate_state(1)[0])
+    elif isinstance(random_state, Integral):
+        root = int(random_state)
+    elif isinstance(random_state, np.random.Generator):
+        root = int(random_state.integers(2**31))
+    elif isinstance(random_state, np.random.RandomState):
+        root = int(random_state.randint(2**31 - 1))
+    else:
+        raise ValueError(
+            "random_state must be None, an integer, a numpy Generator or RandomState, got "
+            f"{random_state!r}."
+        )
+    return [
+        int(np.random.SeedSequence([root, k]).generate_state(1)[0]) & 0x7FFFFFFF
+        for k in range(n_members)
+    ]
+
+
+def _grid(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
+    if spec is None:
+        return make_grid(*_PAPER_GRID)
+    values = torch.as_tensor(np.asarray(spec, dtype=np.float64))
+    if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
+        raise ValueError(f"lambda_grid must be at least 2 positive numbers, got {spec!r}.")
+    return values.sort().values
+
+
+def _device(name: str | None) -> torch.device:
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def _as_input(
+    encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None, device: torch.device
+) -> Tensor:
+    """Encoded rows as the network takes them; without any column left, one column of zeros."""
+    if encoded.shape[1] == 0:
+        encoded = np.zeros((len(encoded), 1), dtype=np.float32)
+    x = torch.from_numpy(encoded).to(device)
+    return x if sample_shape is None else x.reshape(len(x), *sample_shape)
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+
+
+def _at_least(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")

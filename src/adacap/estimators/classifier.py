@@ -1,0 +1,48 @@
+"""AdaCap and plain networks for classification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from adacap.estimators._base import AdaCapBase
+from adacap.estimators.targets import ClassCodec
+
+__all__ = ["AdaCapClassifier"]
+
+
+class AdaCapClassifier(ClassifierMixin, AdaCapBase):
+    _codec = ClassCodec
+    _auto_scheme = "plain"
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability of each class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.codec_.probabilities(self._outputs(X))  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        labels: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels

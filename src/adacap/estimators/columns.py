@@ -1,0 +1,309 @@
+"""What can happen to a column, as plain data that prints and travels as JSON.
+
+A part (:class:`Number`, :class:`OneHot`, ...) holds what was learnt of a column.
+``outputs`` applies it to :class:`Cells`; ``suffixes`` ends the name of each output.
+A :class:`ColumnPlan` is the parts of one column and the centre and scale of their outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.estimators.tables import Kind, Table
+
+__all__ = ["Cells", "ColumnPlan", "Floats", "Level", "Part"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Level: TypeAlias = str | float | None  # None is the level of the missing cells
+
+_FLOAT32_NOISE = 1e-7  # a level fitted on float32 data is still recognised in float64 data
+_PERIOD_DAYS = {"year": 365.2425, "week": 7.0, "day": 1.0}
+
+
+# --------------------------------------------------------------------- cells of a column
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column ready for arithmetic: float64 values, or codes into text levels."""
+
+    kind: Kind
+    values: Floats
+    codes: npt.NDArray[np.int32]
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, table: Table, j: int, kind: Kind) -> Cells:
+        """Column ``j`` of a table as this kind, dates in days."""
+        if kind == "categorical":
+            codes, levels = table.codes(j)
+            return cls(kind, np.empty(0), codes, levels)
+        values = np.array(table.column(j), dtype=np.float64)  # contiguous, ours
+        if kind == "datetime":
+            values /= 86_400.0  # days read better in a plan
+        return cls(kind, values, np.empty(0, dtype=np.int32))
+
+    @property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Whether each cell is missing."""
+        return self.codes < 0 if self.kind == "categorical" else np.isnan(self.values)
+
+    def match(self, levels: Sequence[Level]) -> npt.NDArray[np.intp]:
+        """Index of each cell in ``levels``, -1 where it is none of them.
+
+        Levels that are numbers are sorted; None stands last.
+        """
+        index = {level: k for k, level in enumerate(levels)}
+        if self.kind == "categorical":
+            found = [index.get(level, -1) for level in (*self.levels, None)]
+            return np.array(found, dtype=np.intp)[self.codes]
+        known = np.array([level for level in levels if level is not None], dtype=np.float64)
+        codes = _nearest(known, self.values)
+        codes[self.missing] = index.get(None, -1)
+        return codes
+
+
+def _nearest(known: Floats, values: Floats) -> npt.NDArray[np.intp]:
+    """Index of the sorted ``known`` value that each value equals up to float32 rounding."""
+    if not known.size:
+        return np.full(len(values), -1, dtype=np.intp)
+    index = np.searchsorted(known[:-1] / 2 + known[1:] / 2, values)
+    close = np.abs(values - known[index]) <= _FLOAT32_NOISE * np.abs(known[index])
+    return np.where(close, index, -1)
+
+
+# --------------------------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """The number itself."""
+
+    title: ClassVar[str] = "unchanged"
+
+    def suffixes(self) -> list[str]:
+        return [""]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        yield cells.values
+
+
+@dataclass(frozen=True)
+class Number:
+    """``z = (x - center) / scale``, then ``z / sqrt(1 + (z / clip)²)``; missing x is ``fill``."""
+
+    fill: float
+    center: float = 0.0
+    scale: float = 1.0
+    clip: float | None = None
+
+    title: ClassVar[str] = "number"
+
+    def suffixes(self) -> list[str]:
+        return [""]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        with np.errstate(over="ignore"):  # far outliers of a tiny scale: clipped below
+            z = (np.where(cells.missing, self.fill, cells.values) - self.center) / self.scale
+        yield z if self.clip is None else _soft_clip(z, self.clip)
+
+
+def _soft_clip(z: Floats, clip: float) -> Floats:
+    z = np.clip(z, -1e30, 1e30)  # so that the square stays finite
+    return z / np.sqrt(1.0 + (z / clip) ** 2)
+
+
+@dataclass(frozen=True)
+class MissingFlag:
+    """1 where the cell is missing."""
+
+    title: ClassVar[str] = "missing flag"
+
+    def suffixes(self) -> list[str]:
+        return [_level_suffix(None)]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        yield cells.missing.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """0 for the first of two levels, 1 for the second, ``unseen`` for anything else."""
+
+    levels: tuple[Level, ...]
+    unseen: float = 0.0
+
+    title: ClassVar[str] = "binary"
+
+    def suffixes(self) -> list[str]:
+        return [_level_suffix(self.levels[1])]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        yield np.array([0.0, 1.0, self.unseen])[cells.match(self.levels)]
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """One 0/1 column per level, all 0 for a level never seen."""
+
+    levels: tuple[Level, ...]
+
+    title: ClassVar[str] = "one-hot"
+
+    def suffixes(self) -> list[str]:
+        return [_level_suffix(level) for level in self.levels]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        codes = cells.match(self.levels)
+        return ((codes == k).astype(np.float64) for k in range(len(self.levels)))
+
+
+def _level_suffix(level: Level) -> str:
+    if level is None:
+        return "=<missing>"
+    return f"={level}" if isinstance(level, str) else f"={level:.15g}"
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """``log(1 + rows of this level)``, 0 for a level never seen."""
+
+    levels: tuple[Level, ...] = field(repr=False)
+    counts: tuple[float, ...] = field(repr=False)
+
+    title: ClassVar[str] = "log frequency"
+
+    def suffixes(self) -> list[str]:
+        return [":frequency"]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        yield np.log1p([*self.counts, 0.0])[cells.match(self.levels)]
+
+
+@dataclass(frozen=True)
+class TargetMean:
+    """Shrunk mean of each target column over the rows of a level; ``unseen`` elsewhere."""
+
+    levels: tuple[Level, ...] = field(repr=False)
+    means: tuple[tuple[float, ...], ...] = field(repr=False)  # one tuple per target column
+    unseen: tuple[float, ...]
+
+    title: ClassVar[str] = "target mean"
+
+    def suffixes(self) -> list[str]:
+        return [f":target{k}" for k in range(len(self.unseen))]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        codes = cells.match(self.levels)
+        pairs = zip(self.means, self.unseen, strict=True)
+        return (np.array([*means, unseen])[codes] for means, unseen in pairs)
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Sine and cosine of the position within a year, week or day; missing dates are ``fill``."""
+
+    period: str
+    fill: float
+
+    title: ClassVar[str] = "cycle"
+
+    def suffixes(self) -> list[str]:
+        return [f":{self.period}_sin", f":{self.period}_cos"]
+
+    def outputs(self, cells: Cells) -> Iterator[Floats]:
+        length = _PERIOD_DAYS[self.period]
+        days = np.where(cells.missing, self.fill, cells.values)
+        phase = (2 * np.pi / length) * (days % length)
+        return (wave(phase) for wave in (np.sin, np.cos))
+
+
+Part: TypeAlias = (
+    Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle
+)
+_PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
+
+
+# ------------------------------------------------------------------------------ the plan
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What happens to one input column.
+
+    Attributes
+    ----------
+    name : str
+        Column name, or ``x<position>``.
+    kind : {"numeric", "boolean", "categorical", "datetime"}
+        Kind the column had in ``fit``.
+    parts : tuple
+        Applied side by side to the cells; each gives one or more outputs.
+    dropped : str
+        Why there are no parts; empty when there are.
+    center, scale : tuple of float
+        Output ``k`` becomes ``(output - center[k]) / scale[k]`` at the end.
+
+    Examples
+    --------
+    >>> plan = ColumnPlan("rooms", "numeric", (Number(fill=3.0), OneHot((2.0, 3.0, 4.0))))
+    >>> plan.treatment
+    'number + one-hot'
+    >>> plan.outputs
+    ['rooms', 'rooms=2', 'rooms=3', 'rooms=4']
+    """
+
+    name: str
+    kind: Kind
+    parts: tuple[Part, ...] = ()
+    dropped: str = ""
+    center: tuple[float, ...] = field(default=(), repr=False)
+    scale: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def treatment(self) -> str:
+        """The plan in words, such as ``"number + one-hot"`` or ``"dropped: constant"``."""
+        if self.dropped:
+            return f"dropped: {self.dropped}"
+        return " + ".join(dict.fromkeys(part.title for part in self.parts))
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the output columns."""
+        return [self.name + suffix for part in self.parts for suffix in part.suffixes()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data, of which :meth:`from_dict` makes an equal plan."""
+        return _plain_fields(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ColumnPlan:
+        """Plan from what :meth:`to_dict` gave."""
+        return cls(**{name: _from_plain(value) for name, value in data.items()})
+
+
+def _plain_fields(item: ColumnPlan | Part) -> dict[str, Any]:
+    return {entry.name: _to_plain(getattr(item, entry.name)) for entry in fields(item)}
+
+
+def _to_plain(value: Any) -> Any:
+    """Parts as dicts, tuples as lists, everything else as it is."""
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in value]
+    if isinstance(value, Part):
+        return {"part": type(value).__name__, **_plain_fields(value)}
+    return value
+
+
+def _from_plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_from_plain(item) for item in value)
+    if isinstance(value, dict):
+        arguments = {name: _from_plain(item) for name, item in value.items() if name != "part"}
+        return _PARTS[value["part"]](**arguments)
+    return value

@@ -1,0 +1,350 @@
+"""Turn a table into the float32 matrix a network reads, by a plan that can be inspected.
+
+``fit`` writes one :class:`~adacap.estimators.columns.ColumnPlan` per input column, as the
+policy says, and the centre and scale of every output. ``transform`` only follows the plan.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+
+from adacap.estimators.columns import Cells, ColumnPlan, Floats, TargetMean
+from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
+from adacap.estimators.tables import Table, read_table
+
+__all__ = ["POLICIES", "TableEncoder"]
+
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+
+
+class TableEncoder:
+    """Fitted map from a table to a float32 matrix.
+
+    Parameters
+    ----------
+    policy : {"default", "paper", "none"}, default="default"
+        ``"default"``: robust scaling with soft clipping, missing flags, one-hot, target
+        means and frequencies for text of many levels, calendar cycles for dates.
+        ``"paper"``: the preprocessing of the AdaCap experiments.
+        ``"none"``: numbers pass unchanged.
+        In the first two every output is finally brought to mean 0 and deviation 1.
+    max_levels : int, default=12
+        A column of at most this many levels is one-hot encoded.
+    one_hot_numeric : bool, default=True
+        Under ``"default"``, whether a numeric column of 3 to ``max_levels`` values, each
+        held by two rows on average, is one-hot encoded beside being kept as a number.
+    owner : str, default="TableEncoder"
+        Class name that messages about the user's data speak of.
+
+    Attributes
+    ----------
+    columns_ : tuple of ColumnPlan
+        What happens to each input column.
+    names_ : tuple of str or None
+        Column names seen in ``fit``.
+    n_features_out_ : int
+        Number of output columns; 0 if every column was dropped.
+
+    Notes
+    -----
+    Statistics are those of the rows of positive weight, and weighted; level counts and
+    target means are not weighted. Quartiles look at 100,000 rows at most.
+
+    Examples
+    --------
+    >>> table = read_table([[1.0, "red"], [2.0, "blue"], [6.0, "red"]])
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out()
+    array(['x0', 'x1=red'], dtype=object)
+    >>> encoder.columns_[1]
+    ColumnPlan(name='x1', kind='categorical', parts=(Binary(levels=('blue', 'red'),
+    unseen=0.666...),), dropped='')
+    >>> encoder.transform(table)[:, 1]
+    array([ 0.70..., -1.41...,  0.70...], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        policy: str = "default",
+        max_levels: int = 12,
+        one_hot_numeric: bool = True,
+        *,
+        owner: str = "TableEncoder",
+    ) -> None:
+        if policy not in POLICIES:
+            raise ValueError(f"policy must be one of {list(POLICIES)}, got {policy!r}.")
+        if not max_levels >= 2:
+            raise ValueError(f"max_levels must be an integer of at least 2, got {max_levels!r}.")
+        self.policy = policy
+        self.max_levels = max_levels
+        self.one_hot_numeric = one_hot_numeric
+        self.owner = owner
+
+    def __repr__(self) -> str:
+        options = f"policy={self.policy!r}, max_levels={self.max_levels}"
+        return f"TableEncoder({options}, one_hot_numeric={self.one_hot_numeric})"
+
+    def fit(
+        self,
+        table: Table,
+        y: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> TableEncoder:
+        """Learn the plan.
+
+        Parameters
+        ----------
+        table : Table
+            Or anything :func:`~adacap.estimators.tables.read_table` reads.
+        y : array of shape (n_rows,) or (n_rows, n_targets), optional
+            Coded targets, used for target means only; without them there are none.
+        sample_weight : array of shape (n_rows,), optional
+            Rows of weight 0 are left out. Only the ratios of the weights matter.
+
+        Returns
+        -------
+        TableEncoder
+            The encoder itself.
+        """
+        self._fit(table, y, sample_weight, keep=False)
+        return self
+
+    def fit_transform(
+        self,
+        table: Table,
+        y: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Learn the plan and return the encoded training rows.
+
+        The same as ``fit`` then ``transform``, except that the target means of a row are
+        learnt on other rows (five folds), so that no row sees its own target.
+        """
+        return self._fit(table, y, sample_weight, keep=True)
+
+    def transform(self, table: Table) -> npt.NDArray[np.float32]:
+        """Encode rows by the fitted plan.
+
+        Parameters
+        ----------
+        table : Table
+            Columns are found by name in any order, or by position without names.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_rows, n_features_out_)
+        """
+        if not hasattr(self, "columns_"):
+            raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
+        table = self._align(read_table(table))
+        out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
+        k = 0
+        for j, plan in enumerate(self.columns_):
+            outputs = self._outputs(table, j, plan)
+            for x, center, scale in zip(outputs, plan.center, plan.scale, strict=True):
+                out[:, k] = (x - center) / scale
+                k += 1
+        return out
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of output columns."""
+        return sum(len(plan.center) for plan in self.columns_)
+
+    def get_feature_names_out(self) -> npt.NDArray[np.object_]:
+        """Names of the output columns: ``size``, ``colour=red``, ``city:frequency``, ..."""
+        return np.array([name for plan in self.columns_ for name in plan.outputs], dtype=object)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """One dict per input column: column, kind, treatment, outputs."""
+        return [
+            dict(column=plan.name, kind=plan.kind, treatment=plan.treatment, outputs=plan.outputs)
+            for plan in self.columns_
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fitted encoder as JSON-able data; :meth:`from_dict` encodes to the same bits."""
+        return {
+            "policy": self.policy,
+            "max_levels": int(self.max_levels),
+            "one_hot_numeric": bool(self.one_hot_numeric),
+            "owner": self.owner,
+            "names": None if self.names_ is None else list(self.names_),
+            "columns": [plan.to_dict() for plan in self.columns_],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TableEncoder:
+        """Fitted encoder from what :meth:`to_dict` gave."""
+        options = ("policy", "max_levels", "one_hot_numeric", "owner")
+        encoder = cls(**{name: data[name] for name in options})
+        encoder.names_ = None if data["names"] is None else tuple(data["names"])
+        encoder.columns_ = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
+        return encoder
+
+    # -- fitting
+
+    def _fit(self, table: Table, y: Any, sample_weight: Any, keep: bool) -> npt.NDArray[np.float32]:
+        table = read_table(table)
+        targets = None if y is None else _per_row(y, "y", table.n_rows).reshape(table.n_rows, -1)
+        weights = None if sample_weight is None else _weights(sample_weight, table.n_rows)
+        if weights is None or weights.all():
+            return self._fit_rows(table, targets, weights, keep)
+        used = np.flatnonzero(weights)
+        some_targets = None if targets is None else targets[used]
+        encoded = self._fit_rows(table.take(used), some_targets, weights[used], keep)
+        if not keep:
+            return encoded
+        out = self.transform(table)
+        out[used] = encoded
+        return out
+
+    def _fit_rows(
+        self, table: Table, targets: Floats | None, weights: Weights, keep: bool
+    ) -> npt.NDArray[np.float32]:
+        rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights)
+        drafts = [self._draft(table, j, rules) for j in range(table.n_columns)]
+        width = sum(len(plan.outputs) for plan in drafts) if keep else 0
+        out = np.empty((table.n_rows, width), dtype=np.float32)
+        plans, k = [], 0
+        for j, plan in enumerate(drafts):
+            centers, scales = [], []
+            for x in self._outputs(table, j, plan, targets):
+                center, scale = (0.0, 1.0) if self.policy == "none" else moments(x, weights)
+                centers.append(center)
+                scales.append(scale)
+                if keep:
+                    out[:, k] = (x - center) / scale
+                    k += 1
+            plans.append(replace(plan, center=tuple(centers), scale=tuple(scales)))
+        self.names_ = table.names
+        self.columns_ = tuple(plans)
+        return out
+
+    def _draft(self, table: Table, j: int, rules: Rules) -> ColumnPlan:
+        plan = ColumnPlan(table.names[j] if table.names else f"x{j}", table.kind(j))
+        parts, dropped = POLICIES[self.policy](self._cells(table, j, plan), rules)
+        return replace(plan, parts=tuple(parts), dropped=dropped)
+
+    def _outputs(
+        self, table: Table, j: int, plan: ColumnPlan, targets: Floats | None = None
+    ) -> Iterator[Floats]:
+        """Outputs of column ``j`` before centring; with targets, those of training rows."""
+        if not plan.parts:
+            return
+        cells = self._cells(table, j, plan)
+        for part in plan.parts:
+            if isinstance(part, TargetMean) and targets is not None:
+                yield from cross_fit(cells.match(part.levels), targets)
+            else:
+                yield from part.outputs(cells)
+
+    # -- meeting new data
+
+    def _cells(self, table: Table, j: int, plan: ColumnPlan) -> Cells:
+        """Cells of column ``j`` read as the kind of the plan, if they can be."""
+        if self.policy == "none":
+            _refuse_for_none(table, j)
+        if not _is_readable(table, j, plan):
+            place = table.place(j)
+            raise ValueError(
+                f"{place[0].upper()}{place[1:]} was {plan.kind} at fit time but is "
+                f"{table.kind(j)} now. Convert it to {plan.kind} values, with missing cells as "
+                "None or NaN."
+            )
+        return Cells.read(table, j, plan.kind)
+
+    def _align(self, table: Table) -> Table:
+        if table.names is not None and self.names_ is not None:
+            _check_names(table.names, self.names_)
+            return table.select(self.names_)
+        if table.names != self.names_:
+            found = "has" if table.names else "does not have valid"
+            fitted = "with" if self.names_ else "without"
+            warnings.warn(
+                f"X {found} feature names, but {self.owner} was fitted {fitted} feature names",
+                stacklevel=3,
+            )
+        if table.n_columns != len(self.columns_):
+            raise ValueError(
+                f"X has {table.n_columns} features, but {self.owner} is expecting "
+                f"{len(self.columns_)} features as input."
+            )
+        return table
+
+
+def _is_readable(table: Table, j: int, plan: ColumnPlan) -> bool:
+    """Whether column ``j`` makes sense as the kind it had in ``fit``."""
+    now, then = table.kind(j), plan.kind
+    numbers = {"numeric", "boolean"}
+    if now == then or {now, then} <= numbers or Cells.read(table, j, now).missing.all():
+        return True
+    # A column of mixed text and numbers may show only numbers this time.
+    known = {level for part in plan.parts for level in getattr(part, "levels", ())}
+    return then == "categorical" and now in numbers and not known.isdisjoint(table.codes(j)[1])
+
+
+def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
+    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
+    if not unseen and not missing:
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + _bullets(unseen)
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+    for name in unseen:
+        for close in difflib.get_close_matches(name, missing, n=1):
+            message += f"{name!r}: did you mean {close!r}?\n"
+    raise ValueError(message)
+
+
+def _bullets(names: Sequence[str], most: int = 5) -> str:
+    more = ["..."] if len(names) > most else []
+    return "".join(f"- {name}\n" for name in [*names[:most], *more])
+
+
+def _refuse_for_none(table: Table, j: int) -> None:
+    if table.kind(j) not in ("numeric", "boolean"):
+        raise ValueError(
+            f"policy='none' takes numbers only, but {table.place(j)} is {table.kind(j)}. "
+            "Encode it first or use policy='default'."
+        )
+    x = table.column(j)
+    if n_missing := int(np.isnan(x).sum()):
+        raise ValueError(
+            f"policy='none' takes no missing values, but {table.place(j)} contains NaN in "
+            f"{n_missing} of {len(x)} rows. Impute them first or use policy='default'."
+        )
+    if (largest := float(np.abs(x).max())) > _LARGEST_FLOAT32:
+        raise ValueError(
+            f"policy='none' keeps float32 numbers, but {table.place(j)} reaches {largest:g}, "
+            "which is infinity there. Rescale it or use policy='default'."
+        )
+
+
+def _per_row(values: Any, name: str, n_rows: int) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0 or len(array) != n_rows:
+        raise ValueError(f"{name} has shape {array.shape}, but the table has {n_rows} rows.")
+    return array
+
+
+def _weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Weights as multiples of the largest, so that no sum of them overflows or vanishes."""
+    weights = _per_row(sample_weight, "sample_weight", n_rows)
+    largest = float(weights.max())
+    if weights.shape != (n_rows,) or not (weights >= 0).all() or not 0 < largest < np.inf:
+        raise ValueError(
+            "sample_weight must be one finite number >= 0 per row and not zero everywhere, got "
+            f"shape {weights.shape}, smallest {weights.min():g} and largest {largest:g}."
+        )
+    return weights / largest

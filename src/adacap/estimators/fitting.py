@@ -1,0 +1,334 @@
+"""From encoded rows to trained members: build, start λ, train together or apart, freeze."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from joblib import Parallel, delayed
+from torch import Tensor, nn
+
+from adacap.core.lambda_init import initial_lambda
+from adacap.core.permutation import draw_permutations, stack_labels
+from adacap.exceptions import DivergenceError
+from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
+from adacap.training.callbacks import Callback, DofTrace
+from adacap.training.config import TrainingConfig
+from adacap.training.data import MemberRows, TrainingData
+from adacap.training.history import History
+from adacap.training.loop import Trained, train
+from adacap.training.members import Members, Net, can_stack
+from adacap.training.objectives import MLRObjective, Objective, PlainObjective
+from adacap.training.refit import solve_head
+
+__all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "seeded"]
+
+_MOST_STACKED = 64_000_000  # hidden activations of one stacked step, in numbers
+_MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded rows on their device."""
+
+    x: Tensor  # (n, ...)
+    targets: Tensor  # (n, c)
+    weight: Tensor | None  # (n,)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that fixes how one member is trained, apart from its rows and seed."""
+
+    make_backbone: Callable[[], nn.Module]
+    scheme: str
+    loss: str
+    score: str
+    mlr_form: str
+    n_permutations: int
+    lambda_init: float | str
+    grid: Tensor
+    fit_intercept: bool
+    refit_head: bool
+    config: TrainingConfig
+
+
+@dataclass(frozen=True)
+class FittedMember:
+    """One trained net, its output layer frozen.
+
+    ``trainable`` keeps the head as it was while training, so that training can go on.
+    """
+
+    network: nn.Sequential
+    trainable: Net
+    lam: float | None
+    effective_dof: float | None
+    history: History
+    best_iter: int
+    best_score: float
+    rows: MemberRows
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's global generator set to ``seed`` inside, as it was outside."""
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def fit_members(
+    recipe: Recipe,
+    rows: Rows,
+    members: Sequence[MemberRows],
+    *,
+    valid: Rows | None = None,
+    callbacks: Sequence[Callback] = (),
+    n_jobs: int | None = None,
+    start_from: Sequence[FittedMember] = (),
+) -> list[FittedMember]:
+    """Train one net per entry of ``members``.
+
+    Members with equally many rows are trained as one computation. Where that is not possible they
+    are trained one by one, each on one thread and in ``n_jobs`` processes, so that the result
+    does not depend on ``n_jobs``; a warning tells why.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    rows : Rows
+    members : sequence of MemberRows
+    valid : Rows, optional
+        Validation rows to use in place of each member's hold-out.
+    callbacks : sequence of Callback
+    n_jobs : int, optional
+    start_from : sequence of FittedMember
+        Members to go on from instead of fresh nets.
+
+    Returns
+    -------
+    list of FittedMember, in the order of ``members``
+    """
+    nets = [
+        copy.deepcopy(start_from[k].trainable) if start_from else _build(recipe, rows, member.seed)
+        for k, member in enumerate(members)
+    ]
+    fresh = not start_from
+    if len(nets) == 1:
+        trained = _train_group(recipe, rows, nets, members, valid, callbacks, fresh)
+        return [_freeze(recipe, rows, trained[0], members[0])]
+    reason = _why_apart(recipe, rows, nets[0])
+    if reason is None:
+        try:
+            trained = _train_stacked(recipe, rows, nets, members, valid, callbacks, fresh)
+        except DivergenceError:
+            reason = "one of them diverged"
+            nets = [_build(recipe, rows, member.seed) for member in members]
+    else:
+        warnings.warn(
+            f"The {len(nets)} members are trained one by one, since {reason}.", stacklevel=4
+        )
+    if reason is not None:
+        trained = _train_apart(recipe, rows, nets, members, valid, callbacks, fresh, n_jobs)
+    pairs = zip(trained, members, strict=True)
+    return [_freeze(recipe, rows, result, member) for result, member in pairs]
+
+
+def _build(recipe: Recipe, rows: Rows, seed: int) -> Net:
+    with seeded(seed):
+        backbone = recipe.make_backbone().to(rows.x.device)
+        probe = _probe(backbone, rows.x)
+        head: TikhonovHead | LinearHead
+        if recipe.scheme == "plain":
+            head = LinearHead(probe.shape[1], rows.targets.shape[1])
+        else:
+            head = TikhonovHead(fit_intercept=recipe.fit_intercept)
+    return Net(backbone, head.to(rows.x.device))
+
+
+@torch.no_grad()
+def _probe(backbone: nn.Module, x: Tensor) -> Tensor:
+    """Features of two rows, to learn J and to refuse a wrong shape before training."""
+    was_training = backbone.training
+    backbone.eval()
+    sample = x[:2]
+    hidden = backbone(sample)
+    backbone.train(was_training)
+    if not isinstance(hidden, Tensor) or hidden.ndim != 2 or len(hidden) != len(sample):
+        got = tuple(hidden.shape) if isinstance(hidden, Tensor) else type(hidden).__name__
+        raise ValueError(
+            f"The backbone must map {len(sample)} rows to a tensor of shape ({len(sample)}, J), "
+            f"got {got}. Flatten its output, for example with nn.Flatten()."
+        )
+    return hidden
+
+
+def _why_apart(recipe: Recipe, rows: Rows, net: Net) -> str | None:
+    if not recipe.config.is_elementwise:
+        return f"the optimizer {recipe.config.optimizer!r} may mix their weights"
+    return can_stack(net, rows.x)
+
+
+def _train_stacked(
+    recipe: Recipe,
+    rows: Rows,
+    nets: list[Net],
+    members: Sequence[MemberRows],
+    valid: Rows | None,
+    callbacks: Sequence[Callback],
+    fresh: bool,
+) -> list[Trained]:
+    results: dict[int, Trained] = {}
+    groups = list(_groups(recipe, rows, nets, members))
+    for i, group in enumerate(groups):
+        share = _share_of_time(recipe, len(groups) - i)
+        trained = _train_group(
+            share, rows, [nets[k] for k in group], [members[k] for k in group],
+            valid, callbacks, fresh,
+        )  # fmt: skip
+        results.update(zip(group, trained, strict=True))
+    return [results[k] for k in range(len(nets))]
+
+
+def _groups(
+    recipe: Recipe, rows: Rows, nets: list[Net], members: Sequence[MemberRows]
+) -> Iterator[list[int]]:
+    """Members of equal sizes, in groups whose activations fit in memory."""
+    width = _probe(nets[0].backbone, rows.x).shape[1]
+    sizes: dict[tuple[int, int], list[int]] = {}
+    for k, member in enumerate(members):
+        sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
+    for (n_train, _), group in sizes.items():
+        step = width * min(n_train, recipe.config.batch_size)
+        most = max(1, _MOST_STACKED // max(step, 1))
+        for start in range(0, len(group), most):
+            yield group[start : start + most]
+
+
+def _train_apart(
+    recipe: Recipe,
+    rows: Rows,
+    nets: list[Net],
+    members: Sequence[MemberRows],
+    valid: Rows | None,
+    callbacks: Sequence[Callback],
+    fresh: bool,
+    n_jobs: int | None,
+) -> list[Trained]:
+    def alone(k: int) -> Trained:
+        with _one_thread():
+            share = _share_of_time(recipe, len(nets) - k if n_jobs in (None, 1) else 1)
+            return _train_group(share, rows, [nets[k]], [members[k]], valid, callbacks, fresh)[0]
+
+    results: list[Trained] = Parallel(n_jobs=n_jobs)(delayed(alone)(k) for k in range(len(nets)))
+    return results
+
+
+def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
+    deadline = recipe.config.deadline
+    if deadline is None:
+        return recipe
+    now = time.perf_counter()
+    fair = now + max(deadline - now, 0.0) / n_left
+    return replace(recipe, config=replace(recipe.config, deadline=fair))
+
+
+def _train_group(
+    recipe: Recipe,
+    rows: Rows,
+    nets: list[Net],
+    group: Sequence[MemberRows],
+    valid: Rows | None,
+    callbacks: Sequence[Callback],
+    fresh: bool,
+) -> list[Trained]:
+    external = None if valid is None else (valid.x, valid.targets, valid.weight)
+    n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
+    data = TrainingData(rows.x, rows.targets, rows.weight, group, n_permutations, external)
+    stack = Members(nets)
+    objective: Objective = PlainObjective(recipe.loss)
+    extra: list[Callback] = []
+    if recipe.scheme != "plain":
+        objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)  # type: ignore[arg-type]
+        extra = [DofTrace(fit_intercept=recipe.fit_intercept)]
+        if fresh:
+            stack.set_lambda(_start_lambda(recipe, stack, data, group))
+    with seeded(group[0].seed):
+        return train(
+            stack, data, objective, recipe.config, score=recipe.score,
+            callbacks=[*extra, *callbacks],
+        )  # fmt: skip
+
+
+@torch.no_grad()
+def _start_lambda(
+    recipe: Recipe, stack: Members, data: TrainingData, group: Sequence[MemberRows]
+) -> Tensor:
+    """λ of every member on its first minibatch, by rule or as given."""
+    x = data.x
+    if not isinstance(recipe.lambda_init, str):
+        return torch.full((len(group),), float(recipe.lambda_init), dtype=x.dtype, device=x.device)
+    batch = next(data.batches(recipe.config.batch_size))
+    stack.train(False)
+    hidden = stack.hidden(batch.x)
+    starts = []
+    for k, member in enumerate(group):
+        labels = batch.labels[k]
+        if labels.shape[-2] == 1:  # the rule needs permuted labels even where training does not
+            draws = torch.Generator().manual_seed(member.seed)
+            index = draw_permutations(len(labels), max(recipe.n_permutations, 1), draws)
+            labels = stack_labels(labels[:, 0], index.to(labels.device))
+        starts.append(
+            initial_lambda(
+                hidden[k], labels, recipe.grid.to(hidden.device),
+                loss=recipe.loss, form=recipe.mlr_form,  # type: ignore[arg-type]
+                sample_weight=None if batch.weight is None else batch.weight[k],
+                fit_intercept=recipe.fit_intercept,
+            )
+        )  # fmt: skip
+    return torch.stack(starts).to(x.dtype)
+
+
+def _rows_to_solve(recipe: Recipe, member: MemberRows) -> Tensor:
+    """All rows for a refit, up to a limit; else one minibatch, enough to read the capacity."""
+    if recipe.refit_head:
+        return torch.cat([member.valid, member.train])[:_MOST_REFIT]
+    return member.train[: recipe.config.batch_size]
+
+
+@torch.no_grad()
+def _freeze(recipe: Recipe, rows: Rows, result: Trained, member: MemberRows) -> FittedMember:
+    """Turn the solved head into an ordinary linear layer, on all rows if asked to."""
+    net = result.net.eval()
+    lam = dof = None
+    coef, intercept = result.coef, result.intercept
+    if isinstance(net.head, TikhonovHead):
+        lam = float(net.head.lam)
+        index = _rows_to_solve(recipe, member)
+        fit, dof = solve_head(
+            net.backbone, rows.x[index], rows.targets[index], lam,
+            sample_weight=None if rows.weight is None else rows.weight[index],
+            fit_intercept=recipe.fit_intercept,
+        )  # fmt: skip
+        if recipe.refit_head:
+            coef, intercept = fit.coef, fit.intercept
+    network = nn.Sequential(net.backbone, linear_from(coef, intercept)).eval()
+    return FittedMember(
+        network, net, lam, dof, result.history, result.best_step, result.best_score, member
+    )

@@ -1,0 +1,68 @@
+"""Ready estimators by name: the paper's architectures under its protocol."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from adacap.estimators._base import AdaCapBase
+from adacap.estimators.classifier import AdaCapClassifier
+from adacap.estimators.regressor import AdaCapRegressor
+from adacap.nn.presets import PRESETS, Preset, suggest
+
+__all__ = ["make"]
+
+_ESTIMATORS: dict[str, type[AdaCapBase]] = {
+    "regression": AdaCapRegressor,
+    "classification": AdaCapClassifier,
+}
+
+
+def make(
+    name: str, task: Literal["regression", "classification"] = "regression", **overrides: Any
+) -> Any:
+    """Estimator for one row of the paper's architecture table, trained by its protocol.
+
+    Parameters
+    ----------
+    name : str
+        An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
+        example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists all.
+    task : {"regression", "classification"}, default="regression"
+    **overrides
+        Any parameter of the estimator, to depart from the protocol.
+
+    Returns
+    -------
+    AdaCapRegressor or AdaCapClassifier
+
+    Examples
+    --------
+    >>> make("adacap-fast-snn", random_state=0).width
+    256
+    >>> make("adacap-snnn")
+    Traceback (most recent call last):
+    ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Known: ...
+    """
+    if name not in PRESETS:
+        raise ValueError(suggest(name, PRESETS, "preset"))
+    if task not in _ESTIMATORS:
+        raise ValueError(suggest(task, _ESTIMATORS, "task"))
+    return _ESTIMATORS[task](**{**_protocol(PRESETS[name]), **overrides})
+
+
+def _protocol(preset: Preset) -> dict[str, Any]:
+    spec = preset.architecture
+    return {
+        "architecture": spec.backbone,
+        "scheme": preset.scheme,
+        "width": spec.width,
+        "depth": spec.depth,
+        "max_iter": spec.max_iter or 500,
+        "max_epochs": spec.max_epochs,
+        "batch_size": spec.batch_size,
+        "max_lr": spec.max_lr,
+        "time_limit": spec.time_limit,
+        "fit_intercept": False,
+        "refit_head": False,
+        "preprocessing": "paper",
+    }

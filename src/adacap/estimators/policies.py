@@ -1,0 +1,239 @@
+"""How the plan of a column is learnt: one function per policy, and the statistics they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import TargetEncoder
+
+from adacap.estimators.columns import (
+    Binary,
+    Cells,
+    Cycle,
+    Floats,
+    Frequency,
+    Level,
+    MissingFlag,
+    Number,
+    OneHot,
+    Part,
+    TargetMean,
+    Unchanged,
+)
+
+__all__ = ["POLICIES", "Draft", "Rules", "Weights", "cross_fit", "moments"]
+
+Weights: TypeAlias = Floats | None
+Draft: TypeAlias = tuple[list[Part], str]  # parts, or the reason for having none
+
+_CLIP = 3.0  # interquartile ranges from the median
+_LARGEST = float(np.finfo(np.float64).max)
+_QUANTILE_ROWS = 100_000
+_PEEK_ROWS = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Everything a policy looks at besides the cells; every row has a positive weight."""
+
+    max_levels: int
+    one_hot_numeric: bool
+    targets: Floats | None = None
+    weights: Weights = None
+
+
+# ------------------------------------------------------------------------------ policies
+
+
+def _plan_none(cells: Cells, rules: Rules) -> Draft:
+    return [Unchanged()], ""
+
+
+def _plan_paper(cells: Cells, rules: Rules) -> Draft:
+    if cells.kind == "datetime":
+        return [], "datetime"
+    levels = _levels(cells, rules.max_levels)
+    if levels is not None and len(levels) == 1:
+        return [], "constant"
+    if levels is not None and len(levels) == 2:
+        return [Binary(levels)], ""
+    if cells.kind != "numeric":
+        if levels is None or len(levels) > rules.max_levels:
+            return [], "too many levels"
+        return [OneHot(levels)], ""
+    present = ~cells.missing
+    mean, _ = moments(cells.values[present], _among(rules.weights, present))
+    parts: list[Part] = [Number(fill=mean)]
+    n_missing = int((~present).sum())
+    # The authors' count: every missing cell is a value of its own.
+    if levels is not None and len(levels) - bool(n_missing) + n_missing <= rules.max_levels:
+        parts.append(OneHot(levels))
+    return parts, ""
+
+
+def _plan_default(cells: Cells, rules: Rules) -> Draft:
+    if cells.kind in ("numeric", "datetime"):
+        return _plan_quantity(cells, rules)
+    levels = _levels(cells, rules.max_levels)
+    if levels is None:
+        return _plan_many_levels(cells, rules)
+    if len(levels) == 1:
+        return [], "constant"
+    if len(levels) == 2:
+        share = np.average(cells.match(levels), weights=rules.weights)
+        return [Binary(levels, unseen=float(share))], ""
+    return [OneHot(levels)], ""
+
+
+def _plan_quantity(cells: Cells, rules: Rules) -> Draft:
+    present = ~cells.missing
+    x = cells.values[present]
+    distinct = _distinct(x, rules.max_levels)
+    parts: list[Part] = []
+    if distinct is None or len(distinct) > 1:
+        number = _robust_number(x, _among(rules.weights, present))
+        parts.append(number)
+        if cells.kind == "datetime":
+            parts.extend(Cycle(period, number.center) for period in _periods(x))
+    if x.size and not present.all():
+        parts.append(MissingFlag())
+    # Levels hold two rows on average: below that, one-hot would only number the rows.
+    # Rows count whatever they weigh, since a heavy row is still a single one.
+    if cells.kind == "numeric" and rules.one_hot_numeric and distinct is not None:
+        if 3 <= len(distinct) <= len(x) / 2:
+            parts.append(OneHot(tuple(distinct.tolist())))
+    return parts, "" if parts else "constant"
+
+
+def _plan_many_levels(cells: Cells, rules: Rules) -> Draft:
+    """Frequency and, given targets, the mean target of each level."""
+    levels = _present_levels(cells)
+    codes = cells.match(levels)
+    counts = np.bincount(codes, minlength=len(levels))
+    if counts[: len(levels) - (levels[-1] is None)].max() == 1:
+        return [], "every value is unique"
+    frequency = Frequency(levels, tuple(counts.astype(np.float64).tolist()))
+    if rules.targets is None:
+        return [frequency], ""
+    fitted = [_target_encoder(codes, y) for y in rules.targets.T]
+    means = tuple(tuple(encoder.encodings_[0].tolist()) for encoder in fitted)
+    unseen = tuple(float(encoder.target_mean_) for encoder in fitted)
+    return [TargetMean(levels, means, unseen), frequency], ""
+
+
+POLICIES: dict[str, Callable[[Cells, Rules], Draft]] = {
+    "default": _plan_default,
+    "paper": _plan_paper,
+    "none": _plan_none,
+}
+
+
+def _robust_number(x: Floats, weights: Weights) -> Number:
+    low, median, high = _quartiles(x, weights).tolist()
+    scale = min(high - low, _LARGEST) or moments(x, weights)[1]
+    return Number(fill=median, center=median, scale=scale, clip=_CLIP)
+
+
+def _periods(days: Floats) -> list[str]:
+    has_times = bool(np.any(days % 1.0))
+    return ["year", "week", "day"] if has_times else ["year", "week"]
+
+
+# -------------------------------------------------------------------------------- levels
+
+
+def _levels(cells: Cells, most: int) -> tuple[Level, ...] | None:
+    """Sorted levels, missing last; None if there are more than ``most``.
+
+    Missing does not add to the count of a numeric column here.
+    """
+    if cells.kind == "categorical":
+        levels = _present_levels(cells)
+        return levels if len(levels) <= most else None
+    missing = cells.missing
+    distinct = _distinct(cells.values[~missing], most)
+    if distinct is None:
+        return None
+    return (*distinct.tolist(), *([None] if missing.any() else []))
+
+
+def _present_levels(cells: Cells) -> tuple[Level, ...]:
+    """Sorted levels of text that rows hold, missing last."""
+    counts = np.bincount(cells.codes + 1, minlength=len(cells.levels) + 1)
+    present = [level for level, count in zip(cells.levels, counts[1:], strict=True) if count]
+    return (*sorted(present), *([None] if counts[0] else []))
+
+
+def _distinct(x: Floats, most: int) -> Floats | None:
+    """Sorted distinct values, or None if there are more than ``most``."""
+    if len(np.unique(x[:_PEEK_ROWS])) > most:
+        return None
+    distinct = np.unique(x)
+    return distinct if len(distinct) <= most else None
+
+
+# -------------------------------------------------------------------------- target means
+
+
+def cross_fit(codes: npt.NDArray[np.intp], targets: Floats) -> Iterator[Floats]:
+    """Target means of each row, learnt on the folds it does not belong to.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Level of each row.
+    targets : ndarray of shape (n_rows, n_targets)
+        One output is given per target column.
+    """
+    folds = list(KFold(min(5, len(codes)), shuffle=True, random_state=0).split(codes))
+    for y in targets.T:
+        means = np.empty(len(codes))
+        for learn, apply in folds:
+            encoder = _target_encoder(codes[learn], y[learn])
+            means[apply] = encoder.transform(codes[apply, None])[:, 0]
+        yield means
+
+
+def _target_encoder(codes: npt.NDArray[np.intp], y: Floats) -> Any:
+    return TargetEncoder(target_type="continuous").fit(codes[:, None], y)
+
+
+# ------------------------------------------------------------------- weighted statistics
+
+
+def moments(x: Floats, weights: Weights) -> tuple[float, float]:
+    """Weighted mean and standard deviation; the latter is 1 for a constant."""
+    unit = 2.0 ** int(np.frexp(np.abs(x).max())[1] - 1)  # squares neither overflow nor vanish
+    z = x / unit
+    mean = np.average(z, weights=weights)
+    sd = np.sqrt(np.average((z - mean) ** 2, weights=weights))
+    constant = sd <= 1e-12 * abs(mean) or sd * unit == 0.0
+    return float(mean * unit), 1.0 if constant else float(sd * unit)
+
+
+def _quartiles(x: Floats, weights: Weights) -> Floats:
+    """Weighted quartiles (inverse of the distribution function) of at most 100,000 values.
+
+    Of more values one per equal stretch of rows is looked at, by a fixed seed.
+    """
+    if len(x) > _QUANTILE_ROWS:
+        place = np.arange(_QUANTILE_ROWS) + np.random.default_rng(0).random(_QUANTILE_ROWS)
+        rows = (place * (len(x) / _QUANTILE_ROWS)).astype(np.intp)
+        x, weights = x[rows], None if weights is None else weights[rows]
+    shares = np.array([0.25, 0.5, 0.75])
+    if weights is None:
+        return np.asarray(np.quantile(x, shares, method="inverted_cdf"))
+    order = np.argsort(x)
+    mass = np.cumsum(weights[order])
+    shares *= 1.0 - 1e-9  # where weights just reach a share, rounding must not pass it by
+    ranked: Floats = x[order[np.searchsorted(mass, shares * mass[-1])]]
+    return ranked
+
+
+def _among(weights: Weights, rows: npt.NDArray[np.bool_]) -> Weights:
+    return None if weights is None else weights[rows]

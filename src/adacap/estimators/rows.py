@@ -1,0 +1,136 @@
+"""Which rows there are, and who trains on them.
+
+Equal rows (features and target) are merged into one row that carries the sum of their weights,
+rows of weight 0 are left out, and the rest is put in an order that depends on content alone. So a
+weight of 2 *is* the row twice, the order of the rows does not matter, and copies of a row never
+stand on both sides of a hold-out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.estimators.tables import Table
+
+__all__ = ["MergedRows", "fold_rows", "hold_out", "merge_rows"]
+
+Index = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """Rows of the input to keep, in canonical order, and their weights (None if all are 1)."""
+
+    index: Index
+    weight: Floats | None
+
+
+def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> MergedRows:
+    """Merge equal rows, drop rows without weight, order by content.
+
+    Parameters
+    ----------
+    table : Table
+    coded : ndarray of shape (n, c)
+        Coded targets.
+    sample_weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    MergedRows
+
+    Examples
+    --------
+    >>> from adacap.estimators.tables import read_table
+    >>> rows = merge_rows(read_table([[1.0], [2.0], [1.0]]), np.array([[5.0], [6.0], [5.0]]), None)
+    >>> sorted(zip(rows.index.tolist(), rows.weight.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    """
+    keys = table.row_keys()
+    for column in coded.T:
+        keys = _mix(keys ^ np.ascontiguousarray(column + 0.0).view(np.uint64))
+    order = np.argsort(keys, kind="stable")
+    if sample_weight is not None:
+        order = order[sample_weight[order] > 0]
+    previous, current = order[:-1], order[1:]
+    same = keys[previous] == keys[current]
+    if same.any():
+        at = np.flatnonzero(same)
+        same[at] = table.rows_equal(previous[at], current[at]) & (
+            coded[previous[at]] == coded[current[at]]
+        ).all(axis=1)
+    starts = np.concatenate([[True], ~same])
+    first = np.flatnonzero(starts)
+    ones = np.ones(len(order)) if sample_weight is None else sample_weight[order]
+    weight = np.add.reduceat(ones, first)
+    return MergedRows(order[first], None if (weight == 1).all() else weight)
+
+
+def _mix(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """One round of a 64-bit finaliser, so that neighbouring values do not stay neighbours."""
+    keys = keys * np.uint64(0x9E3779B97F4A7C15)
+    return keys ^ (keys >> np.uint64(32))
+
+
+def hold_out(
+    n_rows: int,
+    fraction: float,
+    most: int,
+    strata: Index | None,
+    rng: np.random.Generator,
+) -> tuple[Index, Index]:
+    """Random train and validation rows; the validation part is ``min(fraction·n, most)`` rows.
+
+    At least two rows stay for training, else nothing is held out. With ``strata`` each class gives
+    its share, rounded at random.
+
+    Examples
+    --------
+    >>> train, valid = hold_out(10, 0.2, 2048, None, np.random.default_rng(0))
+    >>> len(train), len(valid)
+    (8, 2)
+    """
+    n_valid = min(int(fraction * n_rows), most)
+    if n_valid < 1 or n_rows - n_valid < 2:
+        return np.arange(n_rows), np.arange(0)
+    order = rng.permutation(n_rows)
+    if strata is not None:
+        order = _spread(order, strata[order], n_rows / n_valid)
+    return np.sort(order[n_valid:]), np.sort(order[:n_valid])
+
+
+def _spread(order: Index, classes: Index, step: float) -> Index:
+    """Reorder so that the head of the list holds every class in its share."""
+    position = np.empty(len(order))
+    for label in np.unique(classes):
+        members = np.flatnonzero(classes == label)
+        position[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return order[np.argsort(position, kind="stable")]
+
+
+def fold_rows(
+    n_rows: int, n_folds: int, strata: Index | None, rng: np.random.Generator
+) -> list[tuple[Index, Index]]:
+    """Disjoint validation folds that cover all rows, each with the other rows to train on.
+
+    Examples
+    --------
+    >>> folds = fold_rows(6, 3, None, np.random.default_rng(0))
+    >>> sorted(row for _, valid in folds for row in valid.tolist())
+    [0, 1, 2, 3, 4, 5]
+    """
+    if n_folds > n_rows or n_rows < 3:
+        raise ValueError(
+            f"bagging='folds' with n_estimators={n_folds} needs at least {max(n_folds, 3)} "
+            f"different rows, got {n_rows}. Use fewer members or bagging='seeds'."
+        )
+    order = rng.permutation(n_rows)
+    if strata is not None:
+        order = order[np.argsort(strata[order], kind="stable")]
+    fold = np.empty(n_rows, dtype=np.intp)
+    fold[order] = np.arange(n_rows) % n_folds
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]

@@ -1,0 +1,140 @@
+"""Optional behaviour around the training loop; the loop knows none of it."""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import torch
+from torch import Tensor
+
+from adacap.core.tikhonov import effective_dof, weighted_mean
+from adacap.training.data import Batch
+from adacap.training.members import Members
+from adacap.training.objectives import StepLoss
+
+__all__ = ["Callback", "DofTrace", "ProgressBar", "TrainingState"]
+
+
+@dataclass
+class TrainingState:
+    """What a callback may look at; setting ``stop`` ends training after the step.
+
+    ``record`` maps a name to one value per member and becomes the history entry of the step.
+    """
+
+    members: Members
+    max_iter: int
+    step: int = -1
+    batch: Batch | None = None
+    hidden: Tensor | None = None
+    loss: StepLoss | None = None
+    record: dict[str, list[float]] = field(default_factory=dict)
+    stop: bool = False
+
+
+class Callback:
+    """Base class: three moments, each a no-op.
+
+    Examples
+    --------
+    >>> class StopAtTen(Callback):
+    ...     def on_step(self, state):
+    ...         state.stop = state.step >= 9
+    """
+
+    def on_start(self, state: TrainingState) -> None:
+        """Before the first step."""
+
+    def on_step(self, state: TrainingState) -> None:
+        """After each step; ``state.record`` can be extended here."""
+
+    def on_end(self, state: TrainingState) -> None:
+        """After the last step, also when training failed."""
+
+
+class DofTrace(Callback):
+    """Record the effective degrees of freedom of the Tikhonov layer every few steps.
+
+    Each reading costs a triangular inverse of size min(n, J), hence the stride.
+    """
+
+    def __init__(self, every: int = 10, *, fit_intercept: bool = False) -> None:
+        self.every = every
+        self.fit_intercept = fit_intercept
+
+    def on_step(self, state: TrainingState) -> None:
+        """Add ``effective_dof`` to the record on every ``every``-th step."""
+        if state.step % self.every or state.hidden is None or state.batch is None:
+            return
+        hidden, weight = state.hidden.detach(), state.batch.weight
+        if self.fit_intercept:
+            w = None if weight is None else weight.unsqueeze(-1)
+            hidden = hidden - weighted_mean(hidden, w)
+        if weight is not None:
+            hidden = weight.sqrt().unsqueeze(-1) * hidden
+        lam = torch.tensor(state.record["lambda"], dtype=hidden.dtype, device=hidden.device)
+        state.record["effective_dof"] = effective_dof(hidden, lam).tolist()
+
+
+class ProgressBar(Callback):
+    """Progress on a terminal; a line now and then where the output is not a terminal.
+
+    Parameters
+    ----------
+    label : str
+    stream : text stream, optional
+        Standard error by default.
+    every_seconds : float, default=5.0
+        Pause between lines without a terminal.
+    """
+
+    def __init__(
+        self, label: str = "training", stream: TextIO | None = None, every_seconds: float = 5.0
+    ) -> None:
+        self.label = label
+        self.stream = stream
+        self.every_seconds = every_seconds
+        self._bar: Any = None
+        self._last = 0.0
+
+    def on_start(self, state: TrainingState) -> None:
+        """Open the bar, if there is a terminal."""
+        stream = self.stream or sys.stderr
+        self._last = time.perf_counter()
+        if not stream.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        self._bar = Progress(
+            "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            "{task.fields[note]}", console=Console(file=stream), transient=True,
+        )  # fmt: skip
+        self._bar.start()
+        self._bar.add_task(self.label, total=state.max_iter, note="")
+
+    def on_step(self, state: TrainingState) -> None:
+        """Advance, and show the newest score and λ."""
+        note = self._note(state)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=state.step + 1, note=note)
+        elif time.perf_counter() - self._last > self.every_seconds:
+            self._last = time.perf_counter()
+            line = f"{self.label}: step {state.step + 1}/{state.max_iter} {note}"
+            print(line, file=self.stream or sys.stderr, flush=True)
+
+    def on_end(self, state: TrainingState) -> None:
+        """Close the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    @staticmethod
+    def _note(state: TrainingState) -> str:
+        parts = []
+        for key, text in (("valid_score", "valid"), ("lambda", "λ")):
+            values = state.record.get(key)
+            if values:
+                parts.append(f"{text} {sum(values) / len(values):.4g}")
+        return "  ".join(parts)

@@ -1,0 +1,57 @@
+"""What happened at each step: a plain list of records."""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+__all__ = ["History", "Record"]
+
+Record = dict[str, float]
+
+
+class History(Sequence[Record]):
+    """Records of one net, one per step; record everything, interpret later.
+
+    Examples
+    --------
+    >>> history = History([{"step": 0, "loss": 1.0}, {"step": 1, "loss": 0.5, "lr": 0.1}])
+    >>> history["loss"]
+    [1.0, 0.5]
+    >>> history.columns()["lr"]
+    [nan, 0.1]
+    """
+
+    def __init__(self, records: Sequence[Record] = ()) -> None:
+        self._records = [dict(record) for record in records]
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    @overload
+    def __getitem__(self, key: str) -> list[float]: ...
+    @overload
+    def __getitem__(self, key: int) -> Record: ...
+    @overload
+    def __getitem__(self, key: slice) -> "History": ...
+    def __getitem__(self, key: str | int | slice) -> "list[float] | Record | History":
+        if isinstance(key, str):
+            return [record.get(key, float("nan")) for record in self._records]
+        if isinstance(key, slice):
+            return History(self._records[key])
+        return self._records[key]
+
+    def __add__(self, other: "History") -> "History":
+        return History([*self._records, *other._records])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, History) and self._records == other._records
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} steps)"
+
+    def columns(self) -> dict[str, list[float]]:
+        """All records as columns, ``nan`` where a record lacks a value; feeds any frame library."""
+        names = dict.fromkeys(name for record in self._records for name in record)
+        return {name: self[name] for name in names}

@@ -1,0 +1,75 @@
+"""Solve the output layer once more, on more rows than a minibatch holds."""
+
+import torch
+from torch import Tensor, nn
+
+from adacap.core.linalg import safe_cholesky
+from adacap.core.tikhonov import RidgeFit
+
+__all__ = ["solve_head"]
+
+
+@torch.no_grad()
+def solve_head(
+    backbone: nn.Module,
+    x: Tensor,
+    targets: Tensor,
+    lam: float,
+    *,
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+    chunk_size: int = 8192,
+) -> tuple[RidgeFit, float]:
+    """Ridge solution on any number of rows, and its effective degrees of freedom.
+
+    The normal equations are accumulated chunk by chunk in float64, so memory does not grow with
+    the number of rows.
+
+    Parameters
+    ----------
+    backbone : nn.Module
+        Put in evaluation mode by the caller.
+    x : Tensor of shape (n, ...)
+    targets : Tensor of shape (n, c)
+    lam : float
+    sample_weight : Tensor of shape (n,), optional
+    fit_intercept : bool, default=False
+    chunk_size : int, default=8192
+
+    Returns
+    -------
+    RidgeFit
+        In the dtype of ``x``; ``fitted`` is empty.
+    float
+        ``tr H`` on these rows.
+
+    Examples
+    --------
+    >>> fit, dof = solve_head(nn.Identity(), torch.eye(3), torch.ones(3, 1), 1.0)
+    >>> fit.coef.flatten().tolist(), dof
+    ([0.5, 0.5, 0.5], 1.5)
+    """
+    blocks: tuple[Tensor, ...] | None = None
+    for start in range(0, len(x), chunk_size):
+        rows = slice(start, start + chunk_size)
+        A, Y = backbone(x[rows]).double(), targets[rows].double()
+        w = (
+            torch.ones_like(Y[:, :1])
+            if sample_weight is None
+            else sample_weight[rows, None].double()
+        )
+        wA = w * A
+        part = (wA.T @ A, wA.T @ Y, wA.sum(0), (w * Y).sum(0), w.sum())
+        blocks = part if blocks is None else tuple(a + b for a, b in zip(blocks, part, strict=True))
+    assert blocks is not None
+    M, C, a_sum, y_sum, total = blocks
+    if fit_intercept:  # centring as a rank-one correction of the accumulated moments
+        M -= torch.outer(a_sum, a_sum) / total
+        C -= torch.outer(a_sum, y_sum) / total
+    M.diagonal().add_(lam)
+    L = safe_cholesky(M, lam)
+    coef = torch.cholesky_solve(C, L)
+    intercept = (y_sum - a_sum @ coef) / total if fit_intercept else torch.zeros_like(y_sum)
+    inverse = torch.linalg.solve_triangular(L, torch.eye(len(L)).to(L), upper=False)
+    dof = len(L) - lam * float(inverse.square().sum())
+    return RidgeFit(coef.to(x.dtype), intercept.to(x.dtype), coef.new_empty(0)), dof

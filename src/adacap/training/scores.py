@@ -1,0 +1,94 @@
+"""Validation scores, higher is better, one per member."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from adacap.core.losses import LOSSES
+
+__all__ = ["SCORES", "auc", "r2"]
+
+
+def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Coefficient of determination over all targets.
+
+    Parameters
+    ----------
+    prediction, targets : Tensor of shape (K, n, c)
+    weight : Tensor of shape (K, n), optional
+
+    Returns
+    -------
+    Tensor of shape (K,)
+
+    Examples
+    --------
+    >>> y = torch.tensor([[[1.0], [2.0], [3.0]]])
+    >>> r2(y, y).item(), r2(torch.full_like(y, 2.0), y).item()
+    (1.0, 0.0)
+    """
+    w = torch.ones_like(targets[..., :1]) if weight is None else weight.unsqueeze(-1)
+    mean = (w * targets).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
+    residual = (w * (targets - prediction).square()).sum((-2, -1))
+    total = (w * (targets - mean).square()).sum((-2, -1))
+    return 1 - residual / total.clamp_min(1e-12)
+
+
+def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Area under the ROC curve; one class against the rest, averaged, for one-hot targets.
+
+    Ties count one half. Rows of weight 0 are left out; other weights are not used. A class that is
+    absent, or alone, says nothing and is skipped; when all are, the score is 0.
+
+    Parameters
+    ----------
+    prediction, targets : Tensor of shape (K, n, c)
+        Targets coded ±1 (c = 1) or one-hot.
+    weight : Tensor of shape (K, n), optional
+
+    Returns
+    -------
+    Tensor of shape (K,)
+
+    Examples
+    --------
+    >>> auc(torch.tensor([[[0.1], [0.4], [0.35]]]), torch.tensor([[[-1.0], [1.0], [-1.0]]]))
+    tensor([1.])
+    """
+    keep = (
+        torch.ones_like(targets)
+        if weight is None
+        else (weight > 0).unsqueeze(-1).expand_as(targets)
+    )
+    keep = keep.to(torch.bool)
+    scores = prediction.masked_fill(~keep, -torch.inf).mT.contiguous()  # (K, c, n)
+    positive = ((targets > 0) & keep).mT
+    ordered = scores.sort(-1).values
+    below = torch.searchsorted(ordered, scores, right=False)
+    upto = torch.searchsorted(ordered, scores, right=True)
+    n_dropped = (~keep).mT.sum(-1, keepdim=True)
+    rank = (below + upto + 1) / 2 - n_dropped
+    n_pos = positive.sum(-1).double()
+    n_neg = keep.mT.sum(-1) - n_pos
+    pairs = n_pos * n_neg
+    wins = (rank * positive).sum(-1) - n_pos * (n_pos + 1) / 2
+    defined = pairs > 0
+    area = torch.where(defined, wins / pairs.clamp_min(1), torch.zeros_like(wins))
+    return (area.sum(-1) / defined.sum(-1).clamp_min(1)).to(prediction.dtype)
+
+
+def _negative(loss: str) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+    def score(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+        return -LOSSES[loss](prediction.unsqueeze(-2), targets.unsqueeze(-2), weight)[..., 0]
+
+    return score
+
+
+SCORES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
+    "r2": r2,
+    "auc": auc,
+    "neg_rmse": _negative("rmse"),
+    "neg_bce": _negative("bce"),
+    "neg_ce": _negative("ce"),
+}

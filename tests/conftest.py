@@ -1,0 +1,49 @@
+"""Fixtures shared by all tests. The default dtype is left alone: tests of core ask for float64."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+import torch
+
+SEED = int(os.environ.get("ADACAP_TEST_SEED", "0"))
+
+# No deadline: a shared machine is slow at times. Derandomised: one tree, one verdict.
+hypothesis.settings.register_profile("adacap", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("adacap")
+
+
+def pytest_report_header() -> str:
+    return f"ADACAP_TEST_SEED={SEED}"
+
+
+@pytest.fixture
+def seed() -> int:
+    """Seed of every generator in a test; ADACAP_TEST_SEED replaces it."""
+    return SEED
+
+
+def numpy_state() -> object:
+    return np.random.get_state()  # noqa: NPY002 (looks at the global generator, never draws)
+
+
+@pytest.fixture
+def global_state_untouched() -> Iterator[None]:
+    """Fail a test that moves a global generator or the number of torch threads."""
+    before = numpy_state(), torch.get_rng_state(), torch.get_num_threads()
+    yield
+    np.testing.assert_equal(numpy_state(), before[0], "numpy's global generator moved")
+    assert torch.equal(torch.get_rng_state(), before[1]), "torch's global generator moved"
+    assert torch.get_num_threads() == before[2], "the number of torch threads changed"
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """Folder of the real data sets; the test is skipped where ADACAP_DATA does not name one."""
+    folder = os.environ.get("ADACAP_DATA")
+    if not folder:
+        pytest.skip("needs real data: set ADACAP_DATA to the folder that holds it")
+    return Path(folder)
