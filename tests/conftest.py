@@ -1,7 +1,7 @@
 """Fixtures shared by all tests. The default dtype is left alone: tests of core ask for float64."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -47,3 +47,14 @@ def data_folder() -> Path:
     if not folder:
         pytest.skip("needs real data: set ADACAP_DATA to the folder that holds it")
     return Path(folder)
+
+
+@pytest.fixture
+def normal(seed: int) -> Callable[..., torch.Tensor]:
+    """Maker of tensors with normal entries, float64 unless told otherwise."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=dtype)
+
+    return draw

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from adacap.core.losses import LOSSES, constant_fit
+from adacap.core.losses import constant_fit, loss_named
 from adacap.core.mlr import MLRForm, combine
 from adacap.core.tikhonov import weighted_mean
 
@@ -57,8 +57,9 @@ def mlr_path(
     >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
     >>> labels = stack_labels(y, torch.tensor([[1, 2, 3, 0]]))
     >>> mlr_path(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=3)
-    tensor([-0.8910, -0.5080, -0.0950], dtype=torch.float64)
+    tensor([-0.5570, -0.2000, -0.0280], dtype=torch.float64)
     """
+    set_loss = loss_named(loss)
     A, Y = hidden.double(), labels.double()
     w = None if sample_weight is None else sample_weight.double().unsqueeze(-1)
     flat = Y.flatten(-2)
@@ -71,7 +72,7 @@ def mlr_path(
     if fit_intercept:
         fitted = fitted + offset
     many = None if w is None else w.squeeze(-1).expand(len(grid), -1)
-    fits = LOSSES[loss](fitted.unflatten(-1, Y.shape[-2:]), Y.expand(len(grid), *Y.shape), many)
+    fits = set_loss(fitted.unflatten(-1, Y.shape[-2:]), Y.expand(len(grid), *Y.shape), many)
     baseline = None
     if form == "absolute_gap" and Y.shape[-2] > 1:
         baseline = constant_fit(loss, Y[..., :1, :], sample_weight)
@@ -117,7 +118,7 @@ def initial_lambda(
     >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
     >>> labels = stack_labels(y, torch.tensor([[1, 2, 3, 0]]))
     >>> initial_lambda(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=2)
-    tensor(31.6200, dtype=torch.float64)
+    tensor(3.1600, dtype=torch.float64)
     """
     path = mlr_path(
         hidden, labels, grid,

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["gram", "safe_cholesky"]
+__all__ = ["cholesky_of_gram", "gram", "safe_cholesky"]
 
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
@@ -34,6 +34,38 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
     M = factor.mT @ factor
     M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
     return M
+
+
+def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
+    """Lower Cholesky factor of ``FᵀF + λI``.
+
+    Columns that depend on each other leave eigenvalues λ, which the rounding of a float32 product
+    can bury; the product is then formed anew in float64.
+
+    Parameters
+    ----------
+    factor : Tensor of shape (..., m, k)
+    lam : Tensor of shape (...) or ()
+
+    Returns
+    -------
+    Tensor of shape (..., k, k)
+
+    Raises
+    ------
+    NonFiniteError, NotPositiveDefiniteError
+        As :func:`safe_cholesky`.
+
+    Examples
+    --------
+    >>> cholesky_of_gram(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor(0.0))
+    tensor([[1., 0.],
+            [0., 2.]])
+    """
+    L, succeeded = _try(gram(factor, lam))
+    if succeeded and _is_finite(L):
+        return L
+    return safe_cholesky(gram(factor.double(), lam.double()), lam).to(factor.dtype)
 
 
 def safe_cholesky(matrix: Tensor, lam: Tensor | float | None = None) -> Tensor:
@@ -83,8 +115,8 @@ def _try(matrix: Tensor) -> tuple[Tensor, bool]:
 
 
 def _is_finite(L: Tensor) -> bool:
-    # LAPACK lets some NaN matrices through; a NaN anywhere reaches the last diagonal entry.
-    return bool(torch.isfinite(L[..., -1, -1]).all()) if L.shape[-1] else True
+    # LAPACK lets some NaN matrices through; whatever is not finite reaches a diagonal entry.
+    return bool(torch.isfinite(L.diagonal(dim1=-2, dim2=-1)).all())
 
 
 def _rescue(matrix: Tensor, lam: Tensor | float | None) -> Tensor:

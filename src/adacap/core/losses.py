@@ -11,7 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["LOSSES", "SetLoss", "binary_cross_entropy", "constant_fit", "cross_entropy", "rmse"]
+__all__ = [
+    "LOSSES",
+    "SetLoss",
+    "binary_cross_entropy",
+    "constant_fit",
+    "cross_entropy",
+    "loss_named",
+    "rmse",
+]
 
 
 class SetLoss(Protocol):
@@ -84,6 +92,20 @@ _BEST_CONSTANT: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def loss_named(name: str) -> SetLoss:
+    """Entry of ``LOSSES``, or an error that lists them.
+
+    Examples
+    --------
+    >>> loss_named("mae")
+    Traceback (most recent call last):
+    ValueError: loss must be one of rmse, bce, ce, got 'mae'.
+    """
+    if name not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
+    return LOSSES[name]
+
+
 def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
     """Loss of the best constant prediction: the baseline of the absolute-gap form.
 
@@ -107,5 +129,6 @@ def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None
     else:
         w = sample_weight[..., None, None].to(targets.dtype)
         mean = (w * targets).sum(-3, keepdim=True) / w.sum(-3, keepdim=True)
+    set_loss = loss_named(loss)
     constant = _BEST_CONSTANT[loss](mean).expand_as(targets)
-    return LOSSES[loss](constant, targets, sample_weight)
+    return set_loss(constant, targets, sample_weight)

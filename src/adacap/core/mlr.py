@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from torch import Tensor
 
-from adacap.core.losses import LOSSES, constant_fit
+from adacap.core.losses import constant_fit, loss_named
 from adacap.core.tikhonov import RidgeFit, ridge_fit
 
 __all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss"]
@@ -65,8 +65,7 @@ def mlr_loss(
     >>> mlr_loss(hidden, labels, 1.0).value
     tensor(0.)
     """
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+    set_loss = loss_named(loss)
     if labels.ndim < 3:
         raise ValueError(
             "labels must be (..., n_samples, 1 + T, n_targets), as stack_labels makes them, got "
@@ -77,7 +76,7 @@ def mlr_loss(
         hidden, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
     )
     fitted = ridge.fitted.unflatten(-1, (n_sets, n_targets))
-    fits = LOSSES[loss](fitted, labels, sample_weight)
+    fits = set_loss(fitted, labels, sample_weight)
     baseline = None
     if form == "absolute_gap" and n_sets > 1:
         baseline = constant_fit(loss, labels[..., :1, :], sample_weight)

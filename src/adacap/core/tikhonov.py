@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import gram, safe_cholesky
+from adacap.core.linalg import cholesky_of_gram
 
 __all__ = ["RidgeFit", "effective_dof", "ridge_coef", "ridge_fit", "smooth", "smoother_matrix"]
 
@@ -36,12 +36,12 @@ class _TikhonovSolve(torch.autograd.Function):
         n_samples, d_hidden = A.shape[-2:]
         ctx.primal = d_hidden < n_samples
         if ctx.primal:  # M = AᵀA + λI,  B = M⁻¹AᵀY
-            L = safe_cholesky(gram(A, lam), lam)
+            L = cholesky_of_gram(A, lam)
             B = torch.cholesky_solve(A.mT @ Y, L)
             fitted = A @ B
             ctx.save_for_backward(A, Y, lam, L, B, fitted)
         else:  # K = AAᵀ + λI,  α = K⁻¹Y,  B = Aᵀα,  AB = Y − λα
-            L = safe_cholesky(gram(A.mT, lam), lam)
+            L = cholesky_of_gram(A.mT, lam)
             alpha = torch.cholesky_solve(Y, L)
             B = A.mT @ alpha
             fitted = Y - lam[..., None, None] * alpha
@@ -285,7 +285,7 @@ def effective_dof(hidden: Tensor, lam: Tensor | float) -> Tensor:
     lam = torch.as_tensor(lam, dtype=hidden.dtype, device=hidden.device)
     factor = hidden if hidden.shape[-1] <= hidden.shape[-2] else hidden.mT
     # tr H = k − λ tr(M⁻¹) with tr(M⁻¹) = ‖L⁻¹‖², a third of the price of the eigenvalues
-    L = safe_cholesky(gram(factor, lam), lam)
+    L = cholesky_of_gram(factor, lam)
     identity = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
     inverse: Tensor = torch.linalg.solve_triangular(L, identity, upper=False)
     return L.shape[-1] - lam * inverse.square().sum((-2, -1))

@@ -90,6 +90,7 @@ class AdaCapBase(BaseEstimator):
         validation_fraction: float = 0.2,
         patience: int | None = None,
         refit_head: bool = True,
+        refit_net: bool | Literal["auto"] = "auto",
         n_estimators: int = 1,
         bagging: Literal["seeds", "folds"] = "seeds",
         preprocessing: Literal["default", "paper", "none"] = "default",
@@ -122,6 +123,7 @@ class AdaCapBase(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.refit_head = refit_head
+        self.refit_net = refit_net
         self.n_estimators = n_estimators
         self.bagging = bagging
         self.preprocessing = preprocessing
@@ -307,8 +309,16 @@ class AdaCapBase(BaseEstimator):
             grid=_grid(self.lambda_grid),
             fit_intercept=self.fit_intercept,
             refit_head=self.refit_head,
+            refit_net=self._refits_net(members),
             config=config,
         )
+
+    def _refits_net(self, members: list[MemberRows]) -> bool:
+        """Whether to train anew on all rows; pointless where few are held out."""
+        if self.refit_net != "auto":
+            return bool(self.refit_net)
+        held = len(members[0].valid)
+        return self.bagging == "seeds" and held >= 0.1 * (held + len(members[0].train))
 
     def _make_backbone(self, shape: tuple[int, ...], scheme: str) -> nn.Module:
         d_in: Any = shape[0] if len(shape) == 1 else shape

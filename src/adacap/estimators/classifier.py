@@ -44,5 +44,6 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         -------
         ndarray of shape (n_samples,)
         """
-        labels: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[best]
         return labels

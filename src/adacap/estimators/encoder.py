@@ -254,11 +254,10 @@ class TableEncoder:
         if self.policy == "none":
             _refuse_for_none(table, j)
         if not _is_readable(table, j, plan):
-            place = table.place(j)
+            place, now, then = table.place(j), table.kind(j), plan.kind
             raise ValueError(
-                f"{place[0].upper()}{place[1:]} was {plan.kind} at fit time but is "
-                f"{table.kind(j)} now. Convert it to {plan.kind} values, with missing cells as "
-                "None or NaN."
+                f"{place[0].upper()}{place[1:]} was {then} at fit time but is {now} now. "
+                f"Convert it to {then} values, with missing cells as None or NaN."
             )
         return Cells.read(table, j, plan.kind)
 

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from torch import Tensor, nn
 
 from adacap.core.lambda_init import initial_lambda
+from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.exceptions import DivergenceError
 from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
@@ -49,12 +50,13 @@ class Recipe:
     scheme: str
     loss: str
     score: str
-    mlr_form: str
+    mlr_form: MLRForm
     n_permutations: int
     lambda_init: float | str
     grid: Tensor
     fit_intercept: bool
     refit_head: bool
+    refit_net: bool
     config: TrainingConfig
 
 
@@ -109,6 +111,9 @@ def fit_members(
     are trained one by one, each on one thread and in ``n_jobs`` processes, so that the result
     does not depend on ``n_jobs``; a warning tells why.
 
+    With ``recipe.refit_net`` each net is then trained anew on all rows, up to the iteration that
+    was best on its hold-out.
+
     Parameters
     ----------
     recipe : Recipe
@@ -125,38 +130,134 @@ def fit_members(
     -------
     list of FittedMember, in the order of ``members``
     """
-    nets = [
-        copy.deepcopy(start_from[k].trainable) if start_from else _build(recipe, rows, member.seed)
-        for k, member in enumerate(members)
+    run = _Run(recipe, rows, valid, tuple(callbacks), n_jobs, tuple(start_from))
+    fitted = run.fit(members)
+    if not recipe.refit_net or valid is not None or not len(members[0].valid):
+        return fitted
+    everything = torch.arange(len(rows.x))
+    full = [replace(member, train=everything, valid=everything[:0]) for member in members]
+    again = replace(run, keep_at=tuple(member.best_iter for member in fitted)).fit(full)
+    return [
+        replace(new, history=old.history, best_score=old.best_score, rows=old.rows)
+        for new, old in zip(again, fitted, strict=True)
     ]
-    fresh = not start_from
-    if len(nets) == 1:
-        trained = _train_group(recipe, rows, nets, members, valid, callbacks, fresh)
-        return [_freeze(recipe, rows, trained[0], members[0])]
-    reason = _why_apart(recipe, rows, nets[0])
-    if reason is None:
-        try:
-            trained = _train_stacked(recipe, rows, nets, members, valid, callbacks, fresh)
-        except DivergenceError:
-            reason = "one of them diverged"
-            nets = [_build(recipe, rows, member.seed) for member in members]
-    else:
-        warnings.warn(
-            f"The {len(nets)} members are trained one by one, since {reason}.", stacklevel=4
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One pass over all members: what they share while they are trained."""
+
+    recipe: Recipe
+    rows: Rows
+    valid: Rows | None
+    callbacks: tuple[Callback, ...]
+    n_jobs: int | None
+    start_from: tuple[FittedMember, ...] = ()
+    keep_at: tuple[int, ...] | None = None
+
+    def fit(self, members: Sequence[MemberRows]) -> list[FittedMember]:
+        nets = [self._net(k, member) for k, member in enumerate(members)]
+        reason = self._why_apart(nets)
+        if reason is None:
+            try:
+                trained = self._stacked(nets, members)
+            except DivergenceError:
+                if len(nets) == 1:
+                    raise
+                reason = "one of them diverged"
+                nets = [self._net(k, member) for k, member in enumerate(members)]
+        if reason is not None:
+            warnings.warn(
+                f"The {len(nets)} members are trained one by one, since {reason}.", stacklevel=6
+            )
+            trained = self._apart(nets, members)
+        pairs = zip(trained, members, strict=True)
+        return [_freeze(self.recipe, self.rows, result, member) for result, member in pairs]
+
+    def _net(self, k: int, member: MemberRows) -> Net:
+        if self.start_from:
+            return copy.deepcopy(self.start_from[k].trainable)
+        return _build(self.recipe, self.rows, member.seed)
+
+    def _why_apart(self, nets: list[Net]) -> str | None:
+        if len(nets) == 1:
+            return None
+        if not self.recipe.config.is_elementwise:
+            return f"the optimizer {self.recipe.config.optimizer!r} may mix their weights"
+        return can_stack(nets[0], self.rows.x)
+
+    def _stacked(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
+        results: dict[int, Trained] = {}
+        groups = list(self._groups(nets, members))
+        for i, group in enumerate(groups):
+            recipe = _share_of_time(self.recipe, len(groups) - i)
+            results.update(zip(group, self._train(recipe, nets, members, group), strict=True))
+        return [results[k] for k in range(len(nets))]
+
+    def _groups(self, nets: list[Net], members: Sequence[MemberRows]) -> Iterator[list[int]]:
+        """Members of equal sizes, in groups whose activations fit in memory."""
+        width = _probe(nets[0].backbone, self.rows.x).shape[1]
+        sizes: dict[tuple[int, int], list[int]] = {}
+        for k, member in enumerate(members):
+            sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
+        for (n_train, _), group in sizes.items():
+            step = width * min(n_train, self.recipe.config.batch_size)
+            most = max(1, _MOST_STACKED // step)
+            for start in range(0, len(group), most):
+                yield group[start : start + most]
+
+    def _apart(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
+        def alone(k: int) -> Trained:
+            in_turn = self.n_jobs in (None, 1)
+            recipe = _share_of_time(self.recipe, len(nets) - k if in_turn else 1)
+            with _one_thread():
+                return self._train(recipe, nets, members, [k])[0]
+
+        every = range(len(nets))
+        results: list[Trained] = Parallel(n_jobs=self.n_jobs)(delayed(alone)(k) for k in every)
+        return results
+
+    def _train(
+        self, recipe: Recipe, nets: list[Net], members: Sequence[MemberRows], group: list[int]
+    ) -> list[Trained]:
+        """Train the members of one group as one computation."""
+        chosen = [members[k] for k in group]
+        valid = self.valid
+        data = TrainingData(
+            self.rows.x,
+            self.rows.targets,
+            self.rows.weight,
+            chosen,
+            recipe.n_permutations if recipe.scheme == "adacap" else 0,
+            None if valid is None else (valid.x, valid.targets, valid.weight),
         )
-    if reason is not None:
-        trained = _train_apart(recipe, rows, nets, members, valid, callbacks, fresh, n_jobs)
-    pairs = zip(trained, members, strict=True)
-    return [_freeze(recipe, rows, result, member) for result, member in pairs]
+        stack = Members([nets[k] for k in group])
+        objective: Objective = PlainObjective(recipe.loss)
+        extra: tuple[Callback, ...] = ()
+        if recipe.scheme != "plain":
+            objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)
+            extra = (DofTrace(fit_intercept=recipe.fit_intercept),)
+            if not self.start_from:
+                stack.set_lambda(_start_lambda(recipe, stack, data, chosen))
+        with seeded(chosen[0].seed):
+            return train(
+                stack,
+                data,
+                objective,
+                recipe.config,
+                score=recipe.score,
+                callbacks=(*extra, *self.callbacks),
+                keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
+            )
 
 
 def _build(recipe: Recipe, rows: Rows, seed: int) -> Net:
     with seeded(seed):
         backbone = recipe.make_backbone().to(rows.x.device)
-        probe = _probe(backbone, rows.x)
+        width = _probe(backbone, rows.x).shape[1]
         head: TikhonovHead | LinearHead
         if recipe.scheme == "plain":
-            head = LinearHead(probe.shape[1], rows.targets.shape[1])
+            head = LinearHead(width, rows.targets.shape[1])
         else:
             head = TikhonovHead(fit_intercept=recipe.fit_intercept)
     return Net(backbone, head.to(rows.x.device))
@@ -179,67 +280,6 @@ def _probe(backbone: nn.Module, x: Tensor) -> Tensor:
     return hidden
 
 
-def _why_apart(recipe: Recipe, rows: Rows, net: Net) -> str | None:
-    if not recipe.config.is_elementwise:
-        return f"the optimizer {recipe.config.optimizer!r} may mix their weights"
-    return can_stack(net, rows.x)
-
-
-def _train_stacked(
-    recipe: Recipe,
-    rows: Rows,
-    nets: list[Net],
-    members: Sequence[MemberRows],
-    valid: Rows | None,
-    callbacks: Sequence[Callback],
-    fresh: bool,
-) -> list[Trained]:
-    results: dict[int, Trained] = {}
-    groups = list(_groups(recipe, rows, nets, members))
-    for i, group in enumerate(groups):
-        share = _share_of_time(recipe, len(groups) - i)
-        trained = _train_group(
-            share, rows, [nets[k] for k in group], [members[k] for k in group],
-            valid, callbacks, fresh,
-        )  # fmt: skip
-        results.update(zip(group, trained, strict=True))
-    return [results[k] for k in range(len(nets))]
-
-
-def _groups(
-    recipe: Recipe, rows: Rows, nets: list[Net], members: Sequence[MemberRows]
-) -> Iterator[list[int]]:
-    """Members of equal sizes, in groups whose activations fit in memory."""
-    width = _probe(nets[0].backbone, rows.x).shape[1]
-    sizes: dict[tuple[int, int], list[int]] = {}
-    for k, member in enumerate(members):
-        sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
-    for (n_train, _), group in sizes.items():
-        step = width * min(n_train, recipe.config.batch_size)
-        most = max(1, _MOST_STACKED // max(step, 1))
-        for start in range(0, len(group), most):
-            yield group[start : start + most]
-
-
-def _train_apart(
-    recipe: Recipe,
-    rows: Rows,
-    nets: list[Net],
-    members: Sequence[MemberRows],
-    valid: Rows | None,
-    callbacks: Sequence[Callback],
-    fresh: bool,
-    n_jobs: int | None,
-) -> list[Trained]:
-    def alone(k: int) -> Trained:
-        with _one_thread():
-            share = _share_of_time(recipe, len(nets) - k if n_jobs in (None, 1) else 1)
-            return _train_group(share, rows, [nets[k]], [members[k]], valid, callbacks, fresh)[0]
-
-    results: list[Trained] = Parallel(n_jobs=n_jobs)(delayed(alone)(k) for k in range(len(nets)))
-    return results
-
-
 def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
     deadline = recipe.config.deadline
     if deadline is None:
@@ -247,33 +287,6 @@ def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
     now = time.perf_counter()
     fair = now + max(deadline - now, 0.0) / n_left
     return replace(recipe, config=replace(recipe.config, deadline=fair))
-
-
-def _train_group(
-    recipe: Recipe,
-    rows: Rows,
-    nets: list[Net],
-    group: Sequence[MemberRows],
-    valid: Rows | None,
-    callbacks: Sequence[Callback],
-    fresh: bool,
-) -> list[Trained]:
-    external = None if valid is None else (valid.x, valid.targets, valid.weight)
-    n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
-    data = TrainingData(rows.x, rows.targets, rows.weight, group, n_permutations, external)
-    stack = Members(nets)
-    objective: Objective = PlainObjective(recipe.loss)
-    extra: list[Callback] = []
-    if recipe.scheme != "plain":
-        objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)  # type: ignore[arg-type]
-        extra = [DofTrace(fit_intercept=recipe.fit_intercept)]
-        if fresh:
-            stack.set_lambda(_start_lambda(recipe, stack, data, group))
-    with seeded(group[0].seed):
-        return train(
-            stack, data, objective, recipe.config, score=recipe.score,
-            callbacks=[*extra, *callbacks],
-        )  # fmt: skip
 
 
 @torch.no_grad()
@@ -297,7 +310,7 @@ def _start_lambda(
         starts.append(
             initial_lambda(
                 hidden[k], labels, recipe.grid.to(hidden.device),
-                loss=recipe.loss, form=recipe.mlr_form,  # type: ignore[arg-type]
+                loss=recipe.loss, form=recipe.mlr_form,
                 sample_weight=None if batch.weight is None else batch.weight[k],
                 fit_intercept=recipe.fit_intercept,
             )

@@ -131,8 +131,8 @@ class ClassCodec:
 
     @property
     def score(self) -> str:
-        """Validation score of the paper."""
-        return "auc"
+        """Validation score of the paper: AUC, ties decided by the loss."""
+        return f"auc_{self.loss}"
 
     @property
     def n_targets(self) -> int:

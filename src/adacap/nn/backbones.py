@@ -11,6 +11,7 @@ from torch import Tensor, nn
 __all__ = ["ACTIVATIONS", "GLU", "MLP", "SNN", "ConvNet", "ResNet", "kaiming_"]
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "identity": nn.Identity,
     "relu": nn.ReLU,
     "selu": nn.SELU,
     "gelu": nn.GELU,
@@ -133,7 +134,8 @@ class GLU(nn.Sequential):
     Parameters
     ----------
     d_in, width, depth, activation, dropout, batch_norm
-        As in :class:`MLP`; ``depth`` counts gated blocks, 3 in the paper.
+        As in :class:`MLP`; ``depth`` counts gated blocks, 3 in the paper. ``activation`` acts on
+        the ungated half; ``"relu"`` is what the paper's table prints.
 
     Examples
     --------
@@ -147,7 +149,7 @@ class GLU(nn.Sequential):
         *,
         width: int = 512,
         depth: int = 3,
-        activation: str = "relu",
+        activation: str = "identity",
         dropout: float = 0.0,
         batch_norm: bool = False,
     ) -> None:
@@ -253,12 +255,12 @@ class ConvNet(nn.Module):
             )
         first, second = channels
         flat = second * ((height - 4) // 2) * ((breadth - 4) // 2)
-        drop = [nn.Dropout(dropout)] if dropout else []
+        drop = [nn.Dropout(dropout) for _ in range(2 if dropout else 0)]
         self.features = nn.Sequential(
             nn.Conv2d(depth, first, 3), nn.ReLU(),
             nn.Conv2d(first, second, 3), nn.ReLU(),
-            nn.MaxPool2d(2), *drop, nn.Flatten(),
-            nn.Linear(flat, width), nn.ReLU(), *drop,
+            nn.MaxPool2d(2), *drop[:1], nn.Flatten(),
+            nn.Linear(flat, width), nn.ReLU(), *drop[1:],
         )  # fmt: skip
         kaiming_(self)
 

@@ -27,8 +27,8 @@ class TikhonovHead(nn.Module):
 
     Examples
     --------
-    >>> head = TikhonovHead(lam=2.0)
-    >>> hidden, y = torch.eye(2), torch.tensor([[3.0], [6.0]])
+    >>> head = TikhonovHead(lam=1.0)
+    >>> hidden, y = torch.eye(2), torch.tensor([[2.0], [4.0]])
     >>> head(hidden, y).flatten().tolist()
     [1.0, 2.0]
     >>> head.freeze(hidden, y)(hidden).flatten().tolist()

@@ -67,6 +67,8 @@ class DofTrace(Callback):
         """Add ``effective_dof`` to the record on every ``every``-th step."""
         if state.step % self.every or state.hidden is None or state.batch is None:
             return
+        if "lambda" not in state.record:  # the plain scheme has no Tikhonov layer
+            return
         hidden, weight = state.hidden.detach(), state.batch.weight
         if self.fit_intercept:
             w = None if weight is None else weight.unsqueeze(-1)

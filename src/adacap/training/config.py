@@ -22,7 +22,8 @@ __all__ = ["OPTIMIZERS", "SCHEDULERS", "OptimizerLike", "SchedulerLike", "Traini
 OptimizerLike = str | Callable[..., Optimizer]
 SchedulerLike = str | Callable[[Optimizer, int], LRScheduler] | None
 
-_NOT_BY_STEP = {"LBFGS", "SparseAdam", "Optimizer"}  # need a closure or sparse gradients
+# These need a closure, sparse gradients, or matrices only.
+_NOT_BY_STEP = {"LBFGS", "SparseAdam", "Muon", "Optimizer"}
 
 OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     name.lower(): cls
@@ -114,13 +115,21 @@ class TrainingConfig:
             {"params": list(backbone), "weight_decay": self.weight_decay},
             {"params": list(head), "weight_decay": 0.0},
         ]
+        if not isinstance(self.optimizer, str) and not self.weight_decay:
+            del groups[0]["weight_decay"]  # the factory may bring its own
         groups = [group for group in groups if group["params"]]
         if not isinstance(self.optimizer, str):
             return self.optimizer(groups, lr=self.max_lr)
         cls = OPTIMIZERS[self.optimizer.lower()]
         # One kernel per step instead of a dozen, where torch offers it.
         extra = {"fused": True} if cls in (torch.optim.Adam, torch.optim.AdamW) else {}
-        return cls(groups, lr=self.max_lr, **extra)
+        optimizer = cls(groups, lr=self.max_lr, **extra)
+        if self.weight_decay and "weight_decay" not in optimizer.defaults:
+            raise ValueError(
+                f"The optimizer {self.optimizer!r} knows no weight decay, got "
+                f"weight_decay={self.weight_decay}. Set it to 0 or use another optimizer."
+            )
+        return optimizer
 
     def make_scheduler(self, optimizer: Optimizer) -> LRScheduler | None:
         """Build the learning-rate schedule, if there is one."""

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacap.exceptions import DivergenceError, NonFiniteError, NumericalWarning
+from adacap.exceptions import (
+    DivergenceError,
+    NonFiniteError,
+    NotPositiveDefiniteError,
+    NumericalWarning,
+)
 from adacap.training.callbacks import Callback, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import TrainingData
@@ -42,6 +47,7 @@ def train(
     *,
     score: str = "r2",
     callbacks: Sequence[Callback] = (),
+    keep_at: Sequence[int] | None = None,
 ) -> list[Trained]:
     """Train the members and return each at its best iteration.
 
@@ -58,6 +64,8 @@ def train(
     score : str, default="r2"
         A key of ``SCORES``.
     callbacks : sequence of Callback
+    keep_at : sequence of int, optional
+        Iteration to keep of each member, whatever its score; training ends with the last of them.
 
     Returns
     -------
@@ -73,7 +81,7 @@ def train(
         members.parameters(of_head=False), members.parameters(of_head=True)
     )
     scheduler = config.make_scheduler(optimizer)
-    best = _Best(members, config.patience)
+    best = _Best(members, config.patience, keep_at)
     state = TrainingState(members, config.max_iter)
     records: list[dict[str, list[float]]] = []
     start = last = time.perf_counter()
@@ -87,7 +95,7 @@ def train(
                 hidden = _checked(members.hidden(batch.x), batch.x)
                 loss = objective(members, hidden, batch.labels, batch.weight)
                 _require_finite(loss.value)
-            except NonFiniteError as error:
+            except (NonFiniteError, NotPositiveDefiniteError) as error:
                 if best.exists and members.n_members == 1:
                     _warn_diverged(step, best, config)
                     break
@@ -111,7 +119,7 @@ def train(
                 callback.on_step(state)
             records.append(state.record)
             late = config.deadline is not None and now + (now - last) > config.deadline
-            if state.stop or late or best.exhausted(step):
+            if best.exhausted(step) or state.stop or late:
                 break
             last = now
     return best.result(records)
@@ -120,20 +128,26 @@ def train(
 class _Best:
     """Best iteration of each member, kept in memory and overwritten in place."""
 
-    def __init__(self, members: Members, patience: int | None) -> None:
+    def __init__(
+        self, members: Members, patience: int | None, keep_at: Sequence[int] | None = None
+    ) -> None:
         self.members = members
+        self.keep_at = None if keep_at is None else torch.tensor(keep_at)
         self.patience = patience
-        self.score = torch.full((members.n_members,), -math.inf)
+        self.score = torch.full((members.n_members,), -math.inf, dtype=torch.float64)
         self.step = torch.zeros(members.n_members, dtype=torch.int64)
         self.active = torch.ones(members.n_members, dtype=torch.bool)
+        self.n_steps = torch.zeros(members.n_members, dtype=torch.int64)
         self.exists = False
 
     def offer(self, step: int, score: Tensor | None, loss: StepLoss) -> None:
         """Keep the members that beat their best; all of them when there is no score."""
-        if score is None:
+        if self.keep_at is not None:
+            better = self.keep_at >= step  # the latest, in case training ends before
+        elif score is None:
             better = self.active.clone()
         else:
-            score = score.cpu().nan_to_num(nan=-math.inf)
+            score = score.cpu().double().nan_to_num(nan=-math.inf)
             better = (score > self.score) & self.active
             self.score = torch.where(better, score, self.score)
         if not self.exists:
@@ -147,13 +161,17 @@ class _Best:
         self.step[better] = step
 
     def exhausted(self, step: int) -> bool:
-        """Whether every member has waited longer than the patience allows."""
-        if self.patience is not None:
+        """Whether no member can improve any more."""
+        self.n_steps[self.active] = step + 1
+        if self.keep_at is not None:
+            self.active &= step < self.keep_at
+        elif self.patience is not None:
             self.active &= step - self.step < self.patience
         return not bool(self.active.any())
 
     def result(self, records: list[dict[str, list[float]]]) -> list[Trained]:
         self.members.restore(self.snapshot)
+        n_steps = self.n_steps.tolist()  # a member that ended early has no later history
         return [
             Trained(
                 net,
@@ -161,9 +179,9 @@ class _Best:
                 self.intercept[k].clone(),
                 int(self.step[k]),
                 float(self.score[k]),
-                History([{name: v[k] for name, v in record.items()} for record in records]),
+                History([{name: v[k] for name, v in record.items()} for record in records[:n]]),
             )
-            for k, net in enumerate(self.members.unstack())
+            for k, (net, n) in enumerate(zip(self.members.unstack(), n_steps, strict=True))
         ]
 
 

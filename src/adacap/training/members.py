@@ -29,21 +29,63 @@ class Net(nn.Module):
 _RANDOM_LAYERS = (nn.modules.dropout._DropoutNd, nn.RReLU)
 
 
-def can_stack(net: Net, x: Tensor) -> str | None:
+def can_stack(net: Net, x: Tensor, *others: Net) -> str | None:
     """Tell whether nets like this one can be trained together; the reason if not.
 
     Layers that draw random numbers are excluded, since each member would no longer see the draws
-    it sees alone; anything ``torch.func.vmap`` cannot trace is excluded by trying.
+    it sees alone, and so are tensors that are neither parameter nor buffer, since all members
+    would use those of the first. The rest is tried on two rows: what ``torch.func.vmap`` cannot
+    trace, or does not do as the net does alone, is excluded.
+
+    Parameters
+    ----------
+    net : Net
+    x : Tensor of shape (n, ...)
+    *others : Net
+        The nets it would be stacked with; a copy of itself if not given.
+
+    Returns
+    -------
+    str or None
     """
     for name, layer in net.named_modules():
         if isinstance(layer, _RANDOM_LAYERS) and getattr(layer, "p", 1.0) > 0:
             return f"layer {name!r} ({type(layer).__name__}) draws random numbers"
+        for key, value in vars(layer).items():
+            if isinstance(value, Tensor):
+                return f"the tensor {key!r} of layer {name!r} is neither parameter nor buffer"
     try:
-        twin = Members([copy.deepcopy(net), copy.deepcopy(net)])
-        twin.hidden(x[:2].expand(2, *x[:2].shape)).sum().backward()
-    except (RuntimeError, ValueError, NotImplementedError) as error:
+        return _rehearse([net, *others] if others else [net, net], x[:2])
+    except (RuntimeError, ValueError, TypeError) as error:
         return f"torch.func cannot batch it: {str(error).splitlines()[0]}"
+
+
+def _rehearse(nets: Sequence[Net], rows: Tensor) -> str | None:
+    """Run copies of the nets stacked and alone, in both modes, and compare all that comes out."""
+    stacked = Members([copy.deepcopy(net) for net in nets])
+    single = [Members([copy.deepcopy(net)]) for net in nets]
+    for training in (True, False):
+        for members in (stacked, *single):
+            members.train(training)
+        with torch.set_grad_enabled(training):
+            together = stacked.hidden(rows.expand(len(nets), *rows.shape))
+            if training:
+                together.sum().backward()
+            alone = [members.hidden(rows.unsqueeze(0)) for members in single]
+        if not _agree(together, torch.cat(alone)):
+            return "a net gives other features stacked than alone"
+    states = [members.snapshot() for members in single]
+    for name, tensor in stacked.snapshot().items():
+        if not _agree(tensor, torch.cat([state[name] for state in states])):
+            return f"a forward pass changes {name!r} alone, but not stacked"
     return None
+
+
+def _agree(a: Tensor, b: Tensor) -> bool:
+    """Equal up to the rounding of a float32 net."""
+    a, b = a.detach().double(), b.detach().double()
+    scale = float(b.abs().max()) if b.numel() else 0.0
+    return a.shape == b.shape and torch.allclose(a, b, 1e-3, 1e-3 * scale, equal_nan=True)
 
 
 class Members:
@@ -60,19 +102,14 @@ class Members:
         self.nets = list(nets)
         self.n_members = len(self.nets)
         self._template = copy.deepcopy(self.nets[0]).to("meta") if self.n_members > 1 else None
-        if self._template is None:
-            self._params = dict(self.nets[0].named_parameters())
-            self._buffers = dict(self.nets[0].named_buffers())
-        else:
+        self._params: dict[str, Tensor] = dict(self.nets[0].named_parameters())
+        self._buffers: dict[str, Tensor] = {}
+        if self._template is not None:
             self._params, self._buffers = stack_module_state(self.nets)
-            self._split_backbone()
 
-    def _split_backbone(self) -> None:
+    def _of_backbone(self, block: dict[str, Tensor]) -> dict[str, Tensor]:
         prefix = "backbone."
-        self._inner = tuple(
-            {name[len(prefix) :]: t for name, t in block.items() if name.startswith(prefix)}
-            for block in (self._params, self._buffers)
-        )
+        return {name[len(prefix) :]: t for name, t in block.items() if name.startswith(prefix)}
 
     def parameters(self, *, of_head: bool | None = None) -> Iterator[Tensor]:
         """Leaves to optimise; only the head's or only the backbone's if asked."""
@@ -95,8 +132,7 @@ class Members:
             out: Tensor = functional_call(backbone, (params, buffers), (rows,))
             return out
 
-        stacked: Tensor = vmap(one)(*self._inner, x)
-        return stacked
+        return vmap(one)(self._of_backbone(self._params), self._of_backbone(self._buffers), x)
 
     def head(self, name: str) -> Tensor:
         """Head parameter ``name`` of all members, member index first."""
@@ -129,15 +165,26 @@ class Members:
         for name, tensor in self._state():
             tensor.copy_(snapshot[name])
 
+    @torch.no_grad()
     def unstack(self) -> list[Net]:
         """The nets, with the current state written back into them."""
         if self._template is not None:
             for k, net in enumerate(self.nets):
-                net.load_state_dict({name: t[k] for name, t in self._state()})
+                own = dict(_tensors(net))
+                for name, tensor in self._state():
+                    own[name].copy_(tensor[k])
         return self.nets
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
-        single = self._template is None
-        for block in (self._params, self._buffers):
-            for name, tensor in block.items():
-                yield name, tensor.detach().unsqueeze(0) if single else tensor.detach()
+        if self._template is None:  # read anew: a forward pass may put other buffers in place
+            for name, tensor in _tensors(self.nets[0]):
+                yield name, tensor.detach().unsqueeze(0)
+        else:
+            for name, tensor in (self._params | self._buffers).items():
+                yield name, tensor.detach()
+
+
+def _tensors(net: Net) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and all buffers, those that a state_dict leaves out included."""
+    yield from net.named_parameters()
+    yield from net.named_buffers()

@@ -39,14 +39,14 @@ def solve_head(
     Returns
     -------
     RidgeFit
-        In the dtype of ``x``; ``fitted`` is empty.
+        In the dtype of ``targets``; ``fitted`` is empty.
     float
         ``tr H`` on these rows.
 
     Examples
     --------
     >>> fit, dof = solve_head(nn.Identity(), torch.eye(3), torch.ones(3, 1), 1.0)
-    >>> fit.coef.flatten().tolist(), dof
+    >>> fit.coef.flatten().tolist(), round(dof, 6)
     ([0.5, 0.5, 0.5], 1.5)
     """
     blocks: tuple[Tensor, ...] | None = None
@@ -72,4 +72,5 @@ def solve_head(
     intercept = (y_sum - a_sum @ coef) / total if fit_intercept else torch.zeros_like(y_sum)
     inverse = torch.linalg.solve_triangular(L, torch.eye(len(L)).to(L), upper=False)
     dof = len(L) - lam * float(inverse.square().sum())
-    return RidgeFit(coef.to(x.dtype), intercept.to(x.dtype), coef.new_empty(0)), dof
+    fit = RidgeFit(coef.to(targets), intercept.to(targets), targets.new_empty(0))
+    return fit, dof

@@ -39,7 +39,8 @@ def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Te
     """Area under the ROC curve; one class against the rest, averaged, for one-hot targets.
 
     Ties count one half. Rows of weight 0 are left out; other weights are not used. A class that is
-    absent, or alone, says nothing and is skipped; when all are, the score is 0.
+    absent, or alone, says nothing and is skipped; when all are, the score is 0. A NaN prediction
+    makes the score NaN.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Te
     Examples
     --------
     >>> auc(torch.tensor([[[0.1], [0.4], [0.35]]]), torch.tensor([[[-1.0], [1.0], [-1.0]]]))
-    tensor([1.])
+    tensor([1.], dtype=torch.float64)
     """
     keep = (
         torch.ones_like(targets)
@@ -75,7 +76,8 @@ def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Te
     wins = (rank * positive).sum(-1) - n_pos * (n_pos + 1) / 2
     defined = pairs > 0
     area = torch.where(defined, wins / pairs.clamp_min(1), torch.zeros_like(wins))
-    return (area.sum(-1) / defined.sum(-1).clamp_min(1)).to(prediction.dtype)
+    mean = area.sum(-1) / defined.sum(-1).clamp_min(1)
+    return mean.masked_fill((prediction.isnan() & keep).flatten(1).any(1), torch.nan)
 
 
 def _negative(loss: str) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
@@ -85,9 +87,21 @@ def _negative(loss: str) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
     return score
 
 
+def _auc_then(loss: str) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+    """AUC, with the loss to decide between iterations that rank the rows equally well."""
+    negative = _negative(loss)
+
+    def score(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+        area = auc(prediction, targets, weight).double()
+        return area + 1e-9 * negative(prediction, targets, weight).double()
+
+    return score
+
+
 SCORES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
     "r2": r2,
-    "auc": auc,
+    "auc_bce": _auc_then("bce"),
+    "auc_ce": _auc_then("ce"),
     "neg_rmse": _negative("rmse"),
     "neg_bce": _negative("bce"),
     "neg_ce": _negative("ce"),
