@@ -77,8 +77,8 @@ def test_numbers_are_scaled_by_median_and_quartiles_then_clipped():
     cells = np.arange(101.0)
     plan, X = encode(cells, [50.0, 75.0, 1e300, -1e300, np.nan])
     (number,) = plan.parts
-    assert (number.fill, number.center, number.scale, number.clip) == (50.0, 50.0, 50.0, 3.0)
-    half = 0.5 / np.sqrt(1 + (0.5 / 3) ** 2)
+    assert (number.fill, number.center, number.scale, number.clip) == (50.0, 50.0, 50.0, 8.0)
+    half = 0.5 / np.sqrt(1 + (0.5 / 8) ** 2)
     np.testing.assert_allclose(raw(plan, X)[:, 0], [0, half, 3, -3, 0], atol=1e-6)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,12 +16,13 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from torch import Tensor, nn
 
 from adacap.core.lambda_init import lambda_grid as make_grid
-from adacap.estimators.encoder import POLICIES, TableEncoder
+from adacap.estimators._checks import check_parameters
+from adacap.estimators.backbone import BackboneSpec
+from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
 from adacap.estimators.tables import Table, read_table
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.nn.presets import BACKBONES, DEFAULT_DEPTH, SCHEMES, suggest
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
 from adacap.training.data import MemberRows
@@ -65,11 +66,12 @@ class AdaCapBase(BaseEstimator):
 
     _codec: type[RegressionCodec] | type[ClassCodec]
     _auto_scheme: str
+    _auto_architecture: str
 
     def __init__(
         self,
         *,
-        architecture: str | Callable[[Any], nn.Module] = "glu",
+        architecture: str | Callable[[Any], nn.Module] = "auto",
         scheme: Literal["auto", "adacap", "tikhonov", "plain"] = "auto",
         width: int = 256,
         depth: int | None = None,
@@ -164,7 +166,7 @@ class AdaCapBase(BaseEstimator):
             Unchanged if fitting fails.
         """
         start = time.perf_counter()
-        self._check_parameters()
+        check_parameters(self)
         fitted = self._fit(X, y, sample_weight, X_val, y_val, start)
         for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
             delattr(self, name)
@@ -178,9 +180,12 @@ class AdaCapBase(BaseEstimator):
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         table, sample_shape = self._read(X)
-        self._codec.check(y)
+        y = self._codec.check(y)
         check_consistent_length(np.empty(table.n_rows), y)
         weight = _weights(sample_weight, table)
+        if weight is not None and not weight.all():  # a row of weight 0 is absent
+            keep = np.flatnonzero(weight)
+            table, y, weight = table.take(keep), y[keep], weight[keep]
         going_on = self.warm_start and hasattr(self, "members_")
         codec: Codec = self.codec_ if going_on else self._codec.fit(y, weight)
         coded = codec.encode(y)
@@ -207,7 +212,9 @@ class AdaCapBase(BaseEstimator):
         seeds = self.seeds_ if going_on else _seeds(self.random_state, self.n_estimators)
         strata = codec.strata(coded)
         members = self._member_rows(len(coded), strata, seeds, valid is not None)
-        recipe = self._recipe(rows, members, codec, start)
+        scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
+        backbone = self.backbone_ if going_on else self._backbone_spec(scheme)
+        recipe = self._recipe(rows, members, codec, scheme, backbone, start)
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressBar(type(self).__name__))
@@ -226,7 +233,8 @@ class AdaCapBase(BaseEstimator):
             "codec_": codec,
             "encoder_": encoder,
             "seeds_": seeds,
-            "scheme_": recipe.scheme,
+            "scheme_": scheme,
+            "backbone_": backbone,
             "sample_shape_": sample_shape,
             "n_features_in_": table.n_columns,
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
@@ -279,27 +287,32 @@ class AdaCapBase(BaseEstimator):
         ]
 
     def _recipe(
-        self, rows: Rows, members: list[MemberRows], codec: Codec, start: float
+        self,
+        rows: Rows,
+        members: list[MemberRows],
+        codec: Codec,
+        scheme: str,
+        backbone: BackboneSpec,
+        start: float,
     ) -> Recipe:
         n_train = max(len(member.train) for member in members)
-        batch_size = min(self.batch_size, min(len(member.train) for member in members))
         max_iter = self.max_iter
         if self.max_epochs is not None:
-            max_iter = self.max_epochs * max(1, n_train // batch_size)
+            max_iter = self.max_epochs * max(1, n_train // self.batch_size)
         config = TrainingConfig(
             max_iter=max_iter,
             max_lr=self.max_lr,
-            batch_size=batch_size,
+            batch_size=self.batch_size,
             optimizer=self.optimizer,
             scheduler=self.scheduler,
             weight_decay=self.weight_decay,
             patience=self.patience,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
-        scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
         shape = tuple(rows.x.shape[1:])
+        factory = self.architecture if callable(self.architecture) else None
         return Recipe(
-            make_backbone=lambda: self._make_backbone(shape, scheme),
+            make_backbone=lambda: backbone.build(shape, factory),
             scheme=scheme,
             loss=codec.loss,
             score=codec.score,
@@ -318,63 +331,18 @@ class AdaCapBase(BaseEstimator):
         if self.refit_net != "auto":
             return bool(self.refit_net)
         held = len(members[0].valid)
-        return self.bagging == "seeds" and held >= 0.1 * (held + len(members[0].train))
+        enough = held >= 0.1 * (held + len(members[0].train))
+        return enough and self.bagging == "seeds" and not self.warm_start
 
-    def _make_backbone(self, shape: tuple[int, ...], scheme: str) -> nn.Module:
-        d_in: Any = shape[0] if len(shape) == 1 else shape
-        if callable(self.architecture):
-            backbone = self.architecture(d_in)
-            if not isinstance(backbone, nn.Module):
-                raise TypeError(
-                    "architecture must return a torch.nn.Module, got "
-                    f"{type(backbone).__name__} from {self.architecture!r}."
-                )
-            return backbone
-        if len(shape) != 1:
-            raise ValueError(
-                f"Architecture {self.architecture!r} takes rows, got samples of shape {shape}. "
-                "Pass a function that builds a network for them, such as adacap.nn.ConvNet."
-            )
+    def _backbone_spec(self, scheme: str) -> BackboneSpec:
         plain = scheme == "plain"
-        return BACKBONES[self.architecture](
-            d_in,
+        return BackboneSpec.resolve(
+            self._auto_architecture if self.architecture == "auto" else self.architecture,
             width=self.width,
-            depth=DEFAULT_DEPTH[self.architecture] if self.depth is None else self.depth,
+            depth=self.depth,
             dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
             batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
         )
-
-    def _check_parameters(self) -> None:
-        if isinstance(self.architecture, str) and self.architecture not in BACKBONES:
-            raise ValueError(suggest(self.architecture, BACKBONES, "architecture"))
-        if not isinstance(self.architecture, str) and not callable(self.architecture):
-            raise TypeError(
-                "architecture must be a name or a function d_in -> nn.Module, got "
-                f"{type(self.architecture).__name__}."
-            )
-        _one_of("scheme", self.scheme, ("auto", *SCHEMES))
-        _one_of("mlr_form", self.mlr_form, ("difference", "absolute_gap"))
-        _one_of("bagging", self.bagging, ("seeds", "folds"))
-        _one_of("preprocessing", self.preprocessing, tuple(POLICIES))
-        for name in ("width", "max_iter", "batch_size", "n_estimators"):
-            _at_least(name, getattr(self, name), 1)
-        _at_least("n_permutations", self.n_permutations, 0)
-        for name in ("depth", "max_epochs", "patience"):
-            if getattr(self, name) is not None:
-                _at_least(name, getattr(self, name), 1)
-        if not 0 <= self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction must be in [0, 1), got {self.validation_fraction}."
-            )
-        if self.dropout != "auto" and not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be 'auto' or in [0, 1), got {self.dropout}.")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit must be positive seconds, got {self.time_limit}.")
-        rule = self.lambda_init
-        if rule != "max_sensitivity" and not (isinstance(rule, Real) and float(rule) > 0):
-            raise ValueError(
-                f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
-            )
 
     @torch.no_grad()
     def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
@@ -486,13 +454,3 @@ def _as_input(
         encoded = np.zeros((len(encoded), 1), dtype=np.float32)
     x = torch.from_numpy(encoded).to(device)
     return x if sample_shape is None else x.reshape(len(x), *sample_shape)
-
-
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
-
-
-def _at_least(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")

@@ -130,15 +130,22 @@ def fit_members(
     -------
     list of FittedMember, in the order of ``members``
     """
-    run = _Run(recipe, rows, valid, tuple(callbacks), n_jobs, tuple(start_from))
+    anew = recipe.refit_net and valid is None and len(members[0].valid) > 0
+    first = _share_of_time(recipe, 2) if anew else recipe
+    run = _Run(first, rows, valid, tuple(callbacks), n_jobs, tuple(start_from))
     fitted = run.fit(members)
-    if not recipe.refit_net or valid is not None or not len(members[0].valid):
-        return fitted
-    everything = torch.arange(len(rows.x))
-    full = [replace(member, train=everything, valid=everything[:0]) for member in members]
-    again = replace(run, keep_at=tuple(member.best_iter for member in fitted)).fit(full)
+    return _train_anew(replace(run, recipe=recipe), fitted) if anew else fitted
+
+
+def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
+    """Train on all rows up to each member's best iteration; what was cut short is not used."""
+    everything = torch.arange(len(run.rows.x))
+    rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
+    again = replace(run, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
     return [
         replace(new, history=old.history, best_score=old.best_score, rows=old.rows)
+        if len(new.history) > old.best_iter
+        else old
         for new, old in zip(again, fitted, strict=True)
     ]
 
@@ -184,7 +191,7 @@ class _Run:
             return None
         if not self.recipe.config.is_elementwise:
             return f"the optimizer {self.recipe.config.optimizer!r} may mix their weights"
-        return can_stack(nets[0], self.rows.x)
+        return can_stack(nets[0], self.rows.x, *nets[1:])
 
     def _stacked(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
         results: dict[int, Trained] = {}

@@ -26,7 +26,8 @@ def make(
     ----------
     name : str
         An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
-        example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists all.
+        example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists
+        all.
     task : {"regression", "classification"}, default="regression"
     **overrides
         Any parameter of the estimator, to depart from the protocol.
@@ -63,6 +64,6 @@ def _protocol(preset: Preset) -> dict[str, Any]:
         "max_lr": spec.max_lr,
         "time_limit": spec.time_limit,
         "fit_intercept": False,
-        "refit_head": False,
+        "refit_net": True,
         "preprocessing": "paper",
     }

@@ -31,7 +31,7 @@ __all__ = ["POLICIES", "Draft", "Rules", "Weights", "cross_fit", "moments"]
 Weights: TypeAlias = Floats | None
 Draft: TypeAlias = tuple[list[Part], str]  # parts, or the reason for having none
 
-_CLIP = 3.0  # interquartile ranges from the median
+_CLIP = 8.0  # interquartile ranges from the median
 _LARGEST = float(np.finfo(np.float64).max)
 _QUANTILE_ROWS = 100_000
 _PEEK_ROWS = 2_000

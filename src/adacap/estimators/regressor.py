@@ -11,14 +11,36 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from adacap.estimators._base import AdaCapBase
+from adacap.estimators._docs import documented
 from adacap.estimators.targets import RegressionCodec
 
 __all__ = ["AdaCapRegressor"]
 
 
+@documented
 class AdaCapRegressor(RegressorMixin, AdaCapBase):
+    """Neural network for regression on small tables.
+
+    A feed-forward net whose output layer is the closed-form ridge solution on its last hidden
+    layer, trained to fit the labels but not their permutations. Takes frames with text and missing
+    values as they are; several targets share one net.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(100, random_state=0)
+    >>> model = AdaCapRegressor(max_iter=50, random_state=0).fit(X[:80], y[:80])
+    >>> model.predict(X[80:]).shape
+    (20,)
+    >>> model.score(X[80:], y[80:]) > 0.8
+    True
+    """
+
     _codec = RegressionCodec
     _auto_scheme = "adacap"
+    _auto_architecture = "glu"
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.

@@ -1,8 +1,7 @@
 """Which rows there are, and who trains on them.
 
-Equal rows (features and target) are merged into one row that carries the sum of their weights,
-rows of weight 0 are left out, and the rest is put in an order that depends on content alone. So a
-weight of 2 *is* the row twice, the order of the rows does not matter, and copies of a row never
+Equal rows (features and target) are merged into one row that carries the sum of their weights, and
+all rows are put in an order that depends on content alone. So a weight of 2 *is* the row twice, the order of the rows does not matter, and copies of a row never
 stand on both sides of a hold-out.
 """
 
@@ -30,7 +29,7 @@ class MergedRows:
 
 
 def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> MergedRows:
-    """Merge equal rows, drop rows without weight, order by content.
+    """Merge equal rows and order by content.
 
     Parameters
     ----------
@@ -38,6 +37,7 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     coded : ndarray of shape (n, c)
         Coded targets.
     sample_weight : ndarray of shape (n,), optional
+        Positive.
 
     Returns
     -------
@@ -54,8 +54,6 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     for column in coded.T:
         keys = _mix(keys ^ np.ascontiguousarray(column + 0.0).view(np.uint64))
     order = np.argsort(keys, kind="stable")
-    if sample_weight is not None:
-        order = order[sample_weight[order] > 0]
     previous, current = order[:-1], order[1:]
     same = keys[previous] == keys[current]
     if same.any():

@@ -92,11 +92,8 @@ class ClassCodec:
 
     @classmethod
     def fit(cls, y: Any, sample_weight: Floats | None = None) -> ClassCodec:
-        """Learn the classes from the rows that carry weight."""
-        values = cls.check(y)
-        if sample_weight is not None:
-            values = values[sample_weight > 0]
-        classes = np.unique(values)
+        """Learn the classes; weights play no part."""
+        classes = np.unique(cls.check(y))
         if len(classes) < 2:
             raise ValueError(
                 f"A classifier needs at least 2 classes, got one class: {classes.tolist()}. "
@@ -147,8 +144,10 @@ class ClassCodec:
             raise ValueError(f"y holds classes unseen in training: {unknown.tolist()}.")
         index = np.searchsorted(self.classes, values)
         if len(self.classes) == 2:
-            return (2.0 * index - 1.0)[:, None]
-        return np.eye(len(self.classes))[index]
+            signs: Floats = (2.0 * index - 1.0)[:, None]
+            return signs
+        one_hot: Floats = np.eye(len(self.classes))[index]
+        return one_hot
 
     def strata(self, coded: Floats) -> npt.NDArray[np.intp]:
         """Class index of each row, so that a hold-out keeps the class shares."""

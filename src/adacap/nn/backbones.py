@@ -1,6 +1,7 @@
 """Feature extractors: ``(n, d_in) -> (n, d_hidden)``, without a head.
 
-Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can stand in their place.
+Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can stand in their place. Weights start
+as torch starts them: Kaiming-uniform, which is the paper's choice.
 """
 
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-__all__ = ["ACTIVATIONS", "GLU", "MLP", "SNN", "ConvNet", "ResNet", "kaiming_"]
+__all__ = ["ACTIVATIONS", "GLU", "MLP", "SNN", "ConvNet", "ResNet"]
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "identity": nn.Identity,
@@ -19,15 +20,6 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "tanh": nn.Tanh,
     "mish": nn.Mish,
 }
-
-
-def kaiming_(module: nn.Module) -> None:
-    """Kaiming-uniform weights and zero biases for every linear and convolution layer, in place."""
-    for layer in module.modules():
-        if isinstance(layer, nn.Linear | nn.Conv2d):
-            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
 
 
 def _activation(name: str) -> nn.Module:
@@ -83,7 +75,6 @@ class MLP(nn.Sequential):
             size = width if i else d_in
             layers += _dense(size, width, _activation(activation), dropout, batch_norm)
         super().__init__(*layers)
-        kaiming_(self)
 
 
 class SNN(MLP):
@@ -158,7 +149,6 @@ class GLU(nn.Sequential):
             gate = _Gate(_activation(activation))
             layers += _dense(width if i else d_in, 2 * width, gate, dropout, batch_norm)
         super().__init__(*layers)
-        kaiming_(self)
 
 
 class _Residual(nn.Module):
@@ -216,7 +206,6 @@ class ResNet(nn.Sequential):
             _Residual(width, block_depth, activation, dropout, batch_norm) for _ in range(depth)
         ]
         super().__init__(*stem, *blocks)
-        kaiming_(self)
 
 
 class ConvNet(nn.Module):
@@ -262,7 +251,6 @@ class ConvNet(nn.Module):
             nn.MaxPool2d(2), *drop[:1], nn.Flatten(),
             nn.Linear(flat, width), nn.ReLU(), *drop[1:],
         )  # fmt: skip
-        kaiming_(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map images, or rows of pixels, to features."""

@@ -1,0 +1,104 @@
+"""The parameters that the estimators share, described once."""
+
+from typing import TypeVar
+
+__all__ = ["documented"]
+
+T = TypeVar("T", bound=type)
+
+PARAMETERS = """Parameters
+    ----------
+    architecture : {"auto", "glu", "snn", "mlp", "resblock"} or callable, default="auto"
+        Backbone; auto is glu for regression, mlp for classification. A callable gets the number
+        of encoded columns (or the shape of one sample) and returns an ``nn.Module`` that maps a
+        batch to ``(n, J)``.
+    scheme : {"auto", "adacap", "tikhonov", "plain"}, default="auto"
+        ``"adacap"``: closed-form output layer and MLR loss; ``"tikhonov"``: the output layer
+        alone; ``"plain"``: an ordinary net. Auto is adacap for regression, plain for
+        classification.
+    width, depth : int
+        Size and number of hidden layers; ``depth=None`` is the usual one of the architecture.
+    n_permutations : int, default=16
+        Permuted label sets of the MLR loss, drawn once.
+    mlr_form : {"difference", "absolute_gap"}, default="difference"
+    lambda_init : float or "max_sensitivity", default="max_sensitivity"
+        Start of λ, a number or the paper's rule on the first minibatch.
+    lambda_grid : sequence of float, optional
+        Candidates of that rule; by default the paper's 12 points from 0.1 to 10⁴.
+    fit_intercept : bool, default=True
+        Unpenalised intercept of the output layer.
+    max_iter : int, default=200
+        Optimiser steps, not epochs.
+    max_epochs : int, optional
+        Sets the steps by epochs instead.
+    max_lr : float, default=0.01
+    optimizer : str or callable, default="adam"
+        Any torch optimiser by name, or ``(param_groups, lr=...) -> Optimizer``.
+    scheduler : str, callable or None, default="onecycle"
+        ``"onecycle"``, ``"cosine"``, ``"linear"``, ``"constant"`` or ``(optimizer, n_steps) ->
+        LRScheduler``.
+    weight_decay : float, default=0.0
+    dropout : float or "auto", default="auto"
+    batch_norm : bool or "auto", default="auto"
+        Auto is 0.2 and True for the plain scheme, off otherwise, as in the paper. Both concern
+        named architectures only.
+    batch_size : int, default=2048
+    validation_fraction : float, default=0.2
+        Share of the rows, at most 2048, held out to choose the best iteration; 0 keeps the last.
+    patience : int, optional
+        Stop after this many steps without a better validation score.
+    refit_head : bool, default=True
+        Solve the output layer once more on all rows, held-out ones included.
+    refit_net : bool or "auto", default="auto"
+        Train anew on all rows up to the best iteration. Auto does so where at least a tenth of
+        the rows is held out, unless ``bagging="folds"`` or ``warm_start=True``.
+    n_estimators : int, default=1
+        Nets whose outputs are averaged.
+    bagging : {"seeds", "folds"}, default="seeds"
+        Each net gets another seed and hold-out, or another fold as its hold-out.
+    preprocessing : {"default", "paper", "none"}, default="default"
+        How columns become numbers; see :class:`TableEncoder`.
+    n_jobs : int, optional
+        Processes for nets that cannot be trained as one computation. The result is the same.
+    warm_start : bool, default=False
+        Another ``fit`` goes on training the nets of the last one, with the same encoding.
+    time_limit : float, optional
+        Seconds after which training stops; a model is returned all the same.
+    device : str, optional
+        Torch device; by default a GPU if there is one.
+    random_state : int, RandomState, Generator or None, default=None
+    callbacks : sequence of Callback, optional
+        See :mod:`adacap.training`.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    network_ : nn.Module
+        Trained net with its output layer frozen; maps encoded rows to coded targets.
+    members_ : tuple of FittedMember
+        The single nets, with their own λ, history and best iteration.
+    lambda_ : float or None
+        λ at the best iteration, geometric mean over members; None for the plain scheme.
+    effective_dof_ : float or None
+        Effective degrees of freedom of the output layer, mean over members.
+    history_ : History
+        One record per step of the first member: losses, validation score, λ, learning rate, …
+    n_iter_ : int
+        Steps run.
+    best_iter_ : int
+        Step that was kept, of the first member.
+    scheme_, backbone_
+        What ``"auto"`` stood for: the scheme, and the backbone with its sizes.
+    encoder_ : TableEncoder
+        What happens to each column; ``encoder_.summary()`` lists it.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when ``X`` has column names."""
+
+
+def documented(cls: T) -> T:
+    """Put the shared description in place of ``{parameters}`` in a class docstring."""
+    if cls.__doc__ is not None:  # python -OO strips docstrings
+        cls.__doc__ = cls.__doc__.replace("{parameters}", PARAMETERS)
+    return cls
