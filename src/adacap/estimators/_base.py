@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from numbers import Integral
@@ -186,11 +187,11 @@ class AdaCapBase(BaseEstimator):
         if weight is not None and not weight.all():  # a row of weight 0 is absent
             keep = np.flatnonzero(weight)
             table, y, weight = table.take(keep), y[keep], weight[keep]
+        merged = merge_rows(table, self._codec.numbers(y), weight)
+        table, y, weight = table.take(merged.index), y[merged.index], merged.weight
         going_on = self.warm_start and hasattr(self, "members_")
         codec: Codec = self.codec_ if going_on else self._codec.fit(y, weight)
         coded = codec.encode(y)
-        merged = merge_rows(table, coded, weight)
-        table, coded, weight = table.take(merged.index), coded[merged.index], merged.weight
         if len(coded) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
@@ -205,7 +206,8 @@ class AdaCapBase(BaseEstimator):
         rows = self._rows(encoded, coded, weight, sample_shape)
         valid = None
         if X_val is not None:
-            valid_table, _ = self._read(X_val)
+            valid_table, valid_shape = self._read(X_val)
+            _refuse_other_shape("X_val", valid_shape, sample_shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
             valid = self._rows(encoder.transform(valid_table), valid_coded, None, sample_shape)
@@ -213,7 +215,9 @@ class AdaCapBase(BaseEstimator):
         strata = codec.strata(coded)
         members = self._member_rows(len(coded), strata, seeds, valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
-        backbone = self.backbone_ if going_on else self._backbone_spec(scheme)
+        backbone = self._backbone_spec(scheme)
+        if going_on:
+            self._refuse_other_nets(scheme, backbone, sample_shape)
         recipe = self._recipe(rows, members, codec, scheme, backbone, start)
         callbacks = list(self.callbacks or ())
         if self.verbose:
@@ -236,9 +240,9 @@ class AdaCapBase(BaseEstimator):
             "scheme_": scheme,
             "backbone_": backbone,
             "sample_shape_": sample_shape,
-            "n_features_in_": table.n_columns,
+            "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
-            **({} if table.names is None else {"feature_names_in_": _names(table)}),
+            **({} if encoder.names_ is None else {"feature_names_in_": _names(encoder)}),
         }
 
     def _read(self, X: Any) -> tuple[Table, tuple[int, ...] | None]:
@@ -336,18 +340,38 @@ class AdaCapBase(BaseEstimator):
 
     def _backbone_spec(self, scheme: str) -> BackboneSpec:
         plain = scheme == "plain"
-        return BackboneSpec.resolve(
+        spec = BackboneSpec.resolve(
             self._auto_architecture if self.architecture == "auto" else self.architecture,
             width=self.width,
             depth=self.depth,
             dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
             batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
         )
+        if spec.batch_norm and self.batch_size == 1:
+            raise ValueError("batch_norm needs a batch_size of at least 2, got batch_size=1.")
+        return spec
+
+    def _refuse_other_nets(
+        self, scheme: str, backbone: BackboneSpec, sample_shape: tuple[int, ...] | None
+    ) -> None:
+        """Refuse to go on where the parameters ask for other nets than there are."""
+        _refuse_other_shape("X", sample_shape, self.sample_shape_)
+        for name, old, new in (
+            ("n_estimators", len(self.members_), self.n_estimators),
+            ("scheme", self.scheme_, scheme),
+            ("the backbone", self.backbone_, backbone),
+        ):
+            if old != new:
+                raise ValueError(
+                    f"warm_start=True goes on with the nets of the last fit, so {name} cannot "
+                    f"change from {old!r} to {new!r}. Set warm_start=False to start anew."
+                )
 
     @torch.no_grad()
     def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
         """Raw network outputs (n, c), computed in chunks of rows."""
-        table, _ = self._read(X)
+        table, shape = self._read(X)
+        _refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.transform(table)
         device = next(iter(self.network_.parameters())).device
         chunks = [
@@ -369,6 +393,18 @@ class AdaCapBase(BaseEstimator):
         output: Tensor = self.network_(x)[:n_rows]
         return output
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to one file, for :func:`adacap.load`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            An existing file is replaced, at once or not at all.
+        """
+        from adacap.persistence import save
+
+        save(self, path)
+
     def __sklearn_tags__(self) -> Tags:
         """Missing values, text and categories are welcome; training is random."""
         tags = super().__sklearn_tags__()
@@ -387,7 +423,7 @@ def _summary(members: list[FittedMember], before: History) -> dict[str, Any]:
     return {
         "members_": tuple(members),
         "network_": networks[0] if len(networks) == 1 else Ensemble(networks).eval(),
-        "lambda_": float(np.exp(np.mean(np.log(lams)))) if lams else None,
+        "lambda_": _geometric_mean(lams) if lams else None,
         "effective_dof_": float(np.mean(dofs)) if dofs else None,
         "history_": before + members[0].history,
         "n_iter_": len(before) + max(len(m.history) for m in members),
@@ -395,16 +431,30 @@ def _summary(members: list[FittedMember], before: History) -> dict[str, Any]:
     }
 
 
-def _names(table: Table) -> npt.NDArray[np.object_]:
-    return np.array(table.names, dtype=object)
+def _refuse_other_shape(
+    name: str, shape: tuple[int, ...] | None, fitted: tuple[int, ...] | None
+) -> None:
+    if shape is not None and shape != fitted:
+        expected = "rows of a table" if fitted is None else f"samples of shape {fitted}"
+        raise ValueError(f"{name} holds samples of shape {shape}, but training had {expected}.")
+
+
+def _geometric_mean(values: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(values)))) if min(values) > 0 else 0.0
+
+
+def _names(encoder: TableEncoder) -> npt.NDArray[np.object_]:
+    return np.array(encoder.names_, dtype=object)
 
 
 def _weights(sample_weight: Any, table: Table) -> Floats | None:
     if sample_weight is None:
         return None
     weight: Floats = _check_sample_weight(
-        sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64, ensure_non_negative=True
+        sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64
     )
+    if weight.min() < 0:
+        raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row: nothing is left to train on.")
     return weight
@@ -414,7 +464,7 @@ def _seeds(random_state: Any, n_members: int) -> list[int]:
     """One seed per member; member 0 of an ensemble is the single net of the same state."""
     if random_state is None:
         root = int(np.random.SeedSequence().generate_state(1)[0])
-    elif isinstance(random_state, Integral):
+    elif isinstance(random_state, Integral) and int(random_state) >= 0:
         root = int(random_state)
     elif isinstance(random_state, np.random.Generator):
         root = int(random_state.integers(2**31))
@@ -422,7 +472,7 @@ def _seeds(random_state: Any, n_members: int) -> list[int]:
         root = int(random_state.randint(2**31 - 1))
     else:
         raise ValueError(
-            "random_state must be None, an integer, a numpy Generator or RandomState, got "
+            "random_state must be None, an integer >= 0, a numpy Generator or RandomState, got "
             f"{random_state!r}."
         )
     return [

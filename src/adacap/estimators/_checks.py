@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
+
+from torch import nn
 
 from adacap.estimators.encoder import POLICIES
 from adacap.nn.presets import BACKBONES, SCHEMES, suggest
@@ -27,30 +30,41 @@ def check_parameters(estimator: AdaCapBase) -> None:
     for name in ("depth", "max_epochs", "patience"):
         if getattr(estimator, name) is not None:
             _at_least(name, getattr(estimator, name), 1)
-    if not 0 <= estimator.validation_fraction < 1:
-        raise ValueError(
-            f"validation_fraction must be in [0, 1), got {estimator.validation_fraction}."
-        )
-    if estimator.dropout != "auto" and not 0 <= estimator.dropout < 1:
-        raise ValueError(f"dropout must be 'auto' or in [0, 1), got {estimator.dropout}.")
-    if estimator.time_limit is not None and not estimator.time_limit > 0:
-        raise ValueError(f"time_limit must be positive seconds, got {estimator.time_limit}.")
-    rule = estimator.lambda_init
-    if rule != "max_sensitivity" and not (isinstance(rule, Real) and float(rule) > 0):
+    fraction, dropout = estimator.validation_fraction, estimator.dropout
+    if not (_is_real(fraction) and 0 <= fraction < 1):
+        raise ValueError(f"validation_fraction must be in [0, 1), got {fraction!r}.")
+    if dropout != "auto" and not (_is_real(dropout) and 0 <= dropout < 1):
+        raise ValueError(f"dropout must be 'auto' or in [0, 1), got {dropout!r}.")
+    limit, rule = estimator.time_limit, estimator.lambda_init
+    if limit is not None and not (_is_real(limit) and limit > 0):
+        raise ValueError(f"time_limit must be positive seconds, got {limit!r}.")
+    if rule != "max_sensitivity" and not (_is_real(rule) and 0 < float(rule) < inf):
         raise ValueError(
             f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
         )
+    for name, least in (("max_lr", "positive"), ("weight_decay", "0 or more")):
+        if not _is_real(getattr(estimator, name)):
+            raise ValueError(f"{name} must be {least}, got {getattr(estimator, name)!r}.")
+    for name in ("refit_net", "batch_norm"):
+        if getattr(estimator, name) not in ("auto", True, False):
+            raise ValueError(
+                f"{name} must be True, False or 'auto', got {getattr(estimator, name)!r}."
+            )
 
 
 def _check_architecture(architecture: Any) -> None:
     if isinstance(architecture, str):
         if architecture not in ("auto", *BACKBONES):
             raise ValueError(suggest(architecture, ("auto", *BACKBONES), "architecture"))
-    elif not callable(architecture):
+    elif isinstance(architecture, nn.Module) or not callable(architecture):
         raise TypeError(
-            "architecture must be a name or a function d_in -> nn.Module, got "
-            f"{type(architecture).__name__}."
+            "architecture must be a name or a function d_in -> nn.Module, so that each net starts "
+            f"fresh, got {type(architecture).__name__}."
         )
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:

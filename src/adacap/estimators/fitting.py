@@ -30,6 +30,7 @@ from adacap.training.refit import solve_head
 __all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "seeded"]
 
 _MOST_STACKED = 64_000_000  # hidden activations of one stacked step, in numbers
+_DIVERGED = "one of them diverged"
 _MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 
 
@@ -171,12 +172,14 @@ class _Run:
             except DivergenceError:
                 if len(nets) == 1:
                     raise
-                reason = "one of them diverged"
+                reason = _DIVERGED
                 nets = [self._net(k, member) for k, member in enumerate(members)]
         if reason is not None:
-            warnings.warn(
-                f"The {len(nets)} members are trained one by one, since {reason}.", stacklevel=6
-            )
+            text = f"The {len(nets)} members are trained one by one, since {reason}."
+            if self.keep_at is None:
+                warnings.warn(text, stacklevel=5)  # at the caller of the estimator's fit
+            elif reason == _DIVERGED:  # news; any other reason was told by the first pass
+                warnings.warn(text, stacklevel=6)
             trained = self._apart(nets, members)
         pairs = zip(trained, members, strict=True)
         return [_freeze(self.recipe, self.rows, result, member) for result, member in pairs]
@@ -307,6 +310,11 @@ def _start_lambda(
     batch = next(data.batches(recipe.config.batch_size))
     stack.train(False)
     hidden = stack.hidden(batch.x)
+    if n_bad := int((~hidden.isfinite()).sum()):
+        raise DivergenceError(
+            f"The backbone gives {n_bad} NaN or infinite features out of {hidden.numel()} before "
+            "the first step. Check its layers and the scale of what it is given."
+        )
     starts = []
     for k, member in enumerate(group):
         labels = batch.labels[k]

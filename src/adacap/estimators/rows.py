@@ -1,8 +1,8 @@
 """Which rows there are, and who trains on them.
 
 Equal rows (features and target) are merged into one row that carries the sum of their weights, and
-all rows are put in an order that depends on content alone. So a weight of 2 *is* the row twice, the order of the rows does not matter, and copies of a row never
-stand on both sides of a hold-out.
+all rows are put in an order that depends on content alone. So a weight of 2 *is* the row twice, the
+order of the rows does not matter, and copies of a row never stand on both sides of a hold-out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     ----------
     table : Table
     coded : ndarray of shape (n, c)
-        Coded targets.
+        Targets as numbers.
     sample_weight : ndarray of shape (n,), optional
         Positive.
 
@@ -97,11 +97,11 @@ def hold_out(
         return np.arange(n_rows), np.arange(0)
     order = rng.permutation(n_rows)
     if strata is not None:
-        order = _spread(order, strata[order], n_rows / n_valid)
+        order = _spread(order, strata[order])
     return np.sort(order[n_valid:]), np.sort(order[:n_valid])
 
 
-def _spread(order: Index, classes: Index, step: float) -> Index:
+def _spread(order: Index, classes: Index) -> Index:
     """Reorder so that the head of the list holds every class in its share."""
     position = np.empty(len(order))
     for label in np.unique(classes):

@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Kind", "Table", "read_table"]
+__all__ = ["Kind", "Table", "is_missing", "read_table"]
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
 Array = npt.NDArray[Any]
@@ -374,12 +374,13 @@ def _group(cell_type: type) -> str | None:
     return "date" if issubclass(cell_type, dt.date | np.datetime64) else "other"
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN, NA or NaT."""
     return value is None or type(value).__name__ in _MISSING_TYPES or bool(value != value)
 
 
 def _fill(values: Array, convert: Any) -> npt.NDArray[np.float64]:
-    cells = (np.nan if _is_missing(value) else convert(value) for value in values)
+    cells = (np.nan if is_missing(value) else convert(value) for value in values)
     return np.fromiter(cells, dtype=np.float64, count=len(values))
 
 
@@ -400,7 +401,7 @@ def _categorical(values: Array) -> _Column:
         key = value if type(value) is str else (type(value), value)  # 1 and True are two keys
         code = seen.get(key)
         if code is None:
-            code = -1 if _is_missing(value) else order.setdefault(_text(value), len(order))
+            code = -1 if is_missing(value) else order.setdefault(_text(value), len(order))
             if code >= 0:
                 seen[key] = code
         codes[i] = code

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
+
+from adacap.estimators.tables import is_missing
 
 __all__ = ["ClassCodec", "RegressionCodec"]
 
@@ -35,13 +38,15 @@ class RegressionCodec:
 
     @classmethod
     def fit(cls, y: Any, sample_weight: Floats | None = None) -> RegressionCodec:
-        """Learn mean and standard deviation, weighted; a constant target keeps scale 1."""
+        """Learn mean and standard deviation, weighted; the scale of a constant target is 0."""
         values = cls.check(y)
-        columns = values.reshape(len(values), -1)
-        mean = np.average(columns, axis=0, weights=sample_weight)
-        scale = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=sample_weight))
-        flat = scale <= 1e-10 * np.maximum(np.abs(mean), 1e-300)
-        return cls(mean, np.where(flat, 1.0, scale), values.ndim == 1)
+        columns = cls.numbers(values)
+        unit = 2.0 ** (np.frexp(np.abs(columns).max(axis=0))[1] - 1)  # squares stay in range
+        z = columns / unit
+        mean = np.average(z, axis=0, weights=sample_weight)
+        scale = np.sqrt(np.average((z - mean) ** 2, axis=0, weights=sample_weight))
+        flat = scale <= 1e-10 * np.abs(mean)
+        return cls(mean * unit, np.where(flat, 0.0, scale * unit), values.ndim == 1)
 
     @staticmethod
     def check(y: Any) -> Floats:
@@ -51,16 +56,36 @@ class RegressionCodec:
                 "This estimator requires y to be passed, but the target y is None: give one value "
                 "per row."
             )
-        y = getattr(y, "to_numpy", lambda: y)()
+        y = np.asarray(getattr(y, "to_numpy", lambda: y)())
+        if y.ndim == 0:
+            raise ValueError(f"y must hold one value per row, got {y}.")
+        if y.dtype.kind in "USO":
+            _refuse_objects(y)
         values: Floats = check_array(
-            y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="y",
+            ensure_min_samples=0,
+            ensure_all_finite=False,
         )
+        _refuse_missing(~np.isfinite(values))
         return values
+
+    @staticmethod
+    def numbers(y: Floats) -> Floats:
+        """Checked targets as columns of numbers, to compare rows by."""
+        return y.reshape(len(y), -1)
 
     def encode(self, y: Any) -> Floats:
         """Coded targets of shape (n, c)."""
-        values = self.check(y)
-        coded: Floats = (values.reshape(len(values), -1) - self.mean) / self.scale
+        columns = self.numbers(self.check(y))
+        if columns.shape[1] != self.n_targets:
+            raise ValueError(
+                f"y has {columns.shape[1]} targets, but there were {self.n_targets} in training. "
+                "Give the same columns."
+            )
+        coded: Floats = (columns - self.mean) / np.where(self.scale == 0, 1.0, self.scale)
         return coded
 
     def decode(self, output: npt.NDArray[Any]) -> Floats:
@@ -111,15 +136,21 @@ class ClassCodec:
             )
         y = getattr(y, "to_numpy", lambda: y)()
         values = column_or_1d(y, warn=True)
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValueError("Input y contains NaN or infinity. Remove these rows.")
-        if values.dtype == object and any(v is None or v != v for v in values):
-            raise ValueError("Input y contains NaN or None. Remove these rows.")
+        if values.dtype.kind == "f":
+            _refuse_missing(~np.isfinite(values))
+        elif values.dtype == object:
+            _refuse_missing(_missing(values))
         if type_of_target(values, input_name="y") not in ("binary", "multiclass"):
             check_classification_targets(values)
             raise ValueError(f"Unknown label type: {type_of_target(values)}.")
         labels: npt.NDArray[Any] = values
         return labels
+
+    @staticmethod
+    def numbers(y: npt.NDArray[Any]) -> Floats:
+        """Checked labels as a column of numbers, to compare rows by."""
+        column: Floats = np.unique(y, return_inverse=True)[1].astype(np.float64)[:, None]
+        return column
 
     @property
     def loss(self) -> str:
@@ -144,8 +175,7 @@ class ClassCodec:
             raise ValueError(f"y holds classes unseen in training: {unknown.tolist()}.")
         index = np.searchsorted(self.classes, values)
         if len(self.classes) == 2:
-            signs: Floats = (2.0 * index - 1.0)[:, None]
-            return signs
+            return np.where(index == 1, 1.0, -1.0)[:, None]
         one_hot: Floats = np.eye(len(self.classes))[index]
         return one_hot
 
@@ -157,8 +187,33 @@ class ClassCodec:
         """Class probabilities of network outputs."""
         output = output.astype(np.float64)
         if len(self.classes) == 2:
-            positive = 1 / (1 + np.exp(-output[:, 0]))
+            positive = expit(output[:, 0])
             return np.column_stack([1 - positive, positive])
         shifted = np.exp(output - output.max(1, keepdims=True))
         shares: Floats = shifted / shifted.sum(1, keepdims=True)
         return shares
+
+
+def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    cells = np.fromiter((is_missing(value) for value in values.flat), np.bool_, values.size)
+    return cells.reshape(values.shape)
+
+
+def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:
+    rows = np.asarray(np.atleast_2d(missing.T).any(axis=0))
+    if rows.any():
+        raise ValueError(
+            f"Input y contains NaN, None or infinity in {rows.sum()} of {len(rows)} rows. "
+            "Remove these rows."
+        )
+
+
+def _refuse_objects(values: npt.NDArray[Any]) -> None:
+    """Refuse text and missing cells, which would not say so when read as numbers."""
+    if values.dtype == object:
+        _refuse_missing(_missing(values))
+    if values.size and isinstance(values.flat[0], str | bytes):
+        raise ValueError(
+            f"A regression target must hold numbers, got text such as {str(values.flat[0])!r}. "
+            "Convert it to numbers, or use AdaCapClassifier for classes."
+        )

@@ -1,0 +1,138 @@
+"""From a fitted estimator to its description and tensors.
+
+The tensors are, per member, those of the backbone, of the head it trains with and of the linear
+layer it predicts with, and a probe: the hidden features of a row of zeros, by which a rebuilt
+backbone shows that it computes what the saved one did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from adacap._version import __version__
+from adacap.estimators._base import AdaCapBase, Codec
+from adacap.estimators.fitting import FittedMember, _probe
+from adacap.estimators.targets import RegressionCodec
+from adacap.nn.heads import LinearHead
+from adacap.persistence.description import (
+    ESTIMATORS,
+    FORMAT,
+    FORMAT_VERSION,
+    MEMBER,
+    Json,
+    check_parameters,
+    parse,
+    plain,
+)
+from adacap.persistence.files import write
+
+__all__ = ["hidden_of_zeros", "save", "tensors_of"]
+
+
+def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to one file.
+
+    Parameters
+    ----------
+    estimator : AdaCapRegressor or AdaCapClassifier
+    path : str or path-like
+        An existing file is replaced, at once or not at all.
+
+    Warns
+    -----
+    UserWarning
+        If a parameter is no plain data, such as a callback: it is not stored, and the loaded
+        estimator has the default in its place.
+    """
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    if ESTIMATORS.get(name) is not type(estimator):
+        raise TypeError(
+            f"Only {' and '.join(ESTIMATORS)} can be saved, got {name}. Use pickle for a class of "
+            "your own."
+        )
+    model = _describe(estimator)
+    text = json.dumps(plain(model), allow_nan=False).encode()
+    check_parameters(parse(text))  # what load would refuse is refused now
+    asked_for = {"architecture"} if model["backbone"]["factory"] else set()
+    if lost := [key for key in model["not_stored"] if key not in asked_for]:
+        warnings.warn(
+            f"Not plain data, hence not stored in the model file: {', '.join(lost)}. The loaded "
+            f"estimator has the default of {name} there.",
+            stacklevel=3,
+        )
+    write(path, text, dict(_collect(estimator)))
+
+
+def _describe(estimator: AdaCapBase) -> Json:
+    parameters, not_stored = {}, []
+    for name, value in estimator.get_params(deep=False).items():
+        try:
+            parameters[name] = plain(value)
+        except TypeError:
+            not_stored.append(name)
+    first: FittedMember = estimator.members_[0]
+    head = first.trainable.head
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "adacap_version": __version__,
+        "estimator": type(estimator).__name__,
+        "parameters": parameters,
+        "not_stored": not_stored,
+        "encoder": estimator.encoder_.to_dict(),
+        "codec": _describe_codec(estimator.codec_),
+        "scheme": estimator.scheme_,
+        "sample_shape": estimator.sample_shape_,
+        "backbone": asdict(estimator.backbone_),
+        "head": {
+            "kind": "linear" if isinstance(head, LinearHead) else "tikhonov",
+            "fit_intercept": bool(getattr(head, "fit_intercept", True)),
+        },
+        "earlier_history": estimator.history_[: len(estimator.history_) - len(first.history)],
+        "members": [
+            {"seed": seed} | {key: getattr(member, key) for key in MEMBER if key != "seed"}
+            for seed, member in zip(estimator.seeds_, estimator.members_, strict=True)
+        ],
+    }
+
+
+def _describe_codec(codec: Codec) -> Json:
+    if isinstance(codec, RegressionCodec):
+        return {"mean": codec.mean, "scale": codec.scale, "is_1d": codec.is_1d}
+    dtype = codec.classes.dtype
+    name = {"U": "str", "O": "object", "T": "object"}.get(dtype.kind, dtype.name)
+    return {"dtype": name, "classes": codec.classes}
+
+
+def _collect(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
+    shape = estimator.sample_shape_ or (max(1, estimator.encoder_.n_features_out_),)
+    for k, member in enumerate(estimator.members_):
+        backbone, linear = member.network
+        tensors = tensors_of(backbone, member.trainable.head, linear)
+        tensors["probe"] = hidden_of_zeros(backbone, shape, linear.weight.device)
+        for name, tensor in tensors.items():
+            yield f"members.{k}.{name}", tensor.detach().cpu().clone().contiguous()
+
+
+def tensors_of(backbone: nn.Module, head: nn.Module, linear: nn.Module) -> dict[str, Tensor]:
+    """Parameters and all buffers, those that a state_dict leaves out included."""
+    parts = {"backbone": backbone, "head": head, "linear": linear}
+    return {
+        f"{part}.{name}": tensor
+        for part, module in parts.items()
+        for name, tensor in (*module.named_parameters(), *module.named_buffers())
+    }
+
+
+def hidden_of_zeros(backbone: nn.Module, shape: Sequence[int], device: torch.device) -> Tensor:
+    """Features of an input of zeros, which every backbone meets as padding in predict."""
+    return _probe(backbone, torch.zeros(2, *shape, device=device))[0]

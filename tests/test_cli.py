@@ -1,0 +1,75 @@
+"""The command line: exit codes, what it prints, what it leaves behind."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from typer.testing import CliRunner
+
+import adacap
+from adacap.cli import app
+
+METHODS = ["mean", "ridge", "random forest", "plain net", "AdaCap"]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    result = subprocess.run(
+        [sys.executable, "-m", "adacap", "demo", "-o", "first.adacap"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return folder, result.stdout
+
+
+def errors(text: str) -> list[dict[str, float]]:
+    """Test RMSE of each method, one dict per table printed."""
+    rows = re.findall(rf"({'|'.join(METHODS)})\s+│\s+([\d.]+)\s+│", text)
+    values = [(name, float(error)) for name, error in rows]
+    return [dict(values[i : i + 5]) for i in range(0, len(values), 5)]
+
+
+def test_demo_compares_five_methods_on_two_tables(demo):
+    tables = errors(demo[1])
+    assert [list(table) for table in tables] == [METHODS, METHODS]
+
+
+def test_adacap_is_best_on_the_smooth_table(demo):
+    smooth = errors(demo[1])[1]
+    assert min(smooth, key=smooth.get) == "AdaCap"
+
+
+def test_demo_says_where_the_model_is_and_it_loads(demo):
+    folder, text = demo
+    assert str((folder / "first.adacap").resolve()) in text
+    X, y = load_diabetes(return_X_y=True)
+    prediction = adacap.load(folder / "first.adacap").predict(X)
+    assert np.corrcoef(prediction, y)[0, 1] > 0.6
+
+
+def test_demo_leaves_only_the_model(demo):
+    assert [path.name for path in demo[0].iterdir()] == ["first.adacap"]
+
+
+def test_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.output.strip()) == (0, f"adacap {adacap.__version__}")
+
+
+def test_unknown_command():
+    result = CliRunner().invoke(app, ["no-such-command"])
+    assert result.exit_code == 2
+    assert "no-such-command" in result.output
+
+
+def test_help_lists_commands():
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert "demo" in result.output
