@@ -82,9 +82,7 @@ def rmse(run: Run, folder: Path) -> float:
     """Test error of one run, on one thread."""
     torch.set_num_threads(1)
     X, y = TABLES[run.table](folder)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=0.2, random_state=run.split
-    )
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=run.split)
     mean, scale = y_train.mean(), y_train.std()
     model = _model(run.method, X_train, run.seed).fit(X_train, (y_train - mean) / scale)
     residual = model.predict(X_test) - (y_test - mean) / scale

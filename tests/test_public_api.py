@@ -41,7 +41,9 @@ def test_unknown_attribute():
 
 def test_import_loads_neither_torch_nor_sklearn():
     code = "import sys, adacap; print(sorted({'torch', 'sklearn', 'numpy'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"
 
 

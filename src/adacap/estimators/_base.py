@@ -74,7 +74,7 @@ class AdaCapBase(BaseEstimator):
         *,
         architecture: str | Callable[[Any], nn.Module] = "auto",
         scheme: Literal["auto", "adacap", "tikhonov", "plain"] = "auto",
-        width: int = 256,
+        width: int = 128,
         depth: int | None = None,
         n_permutations: int = 16,
         mlr_form: Literal["difference", "absolute_gap"] = "difference",
@@ -84,9 +84,9 @@ class AdaCapBase(BaseEstimator):
         max_iter: int = 200,
         max_epochs: int | None = None,
         max_lr: float = 1e-2,
-        optimizer: OptimizerLike = "adam",
+        optimizer: OptimizerLike = "adamw",
         scheduler: SchedulerLike = "onecycle",
-        weight_decay: float = 0.0,
+        weight_decay: float | Literal["auto"] = "auto",
         dropout: float | Literal["auto"] = "auto",
         batch_norm: bool | Literal["auto"] = "auto",
         batch_size: int = 2048,
@@ -180,7 +180,9 @@ class AdaCapBase(BaseEstimator):
     ) -> dict[str, Any]:
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
-        table, sample_shape = self._read(X)
+        going_on = self.warm_start and hasattr(self, "members_")
+        policy = self.encoder_.policy if going_on else self.preprocessing
+        table, sample_shape = _read(X, policy)
         y = self._codec.check(y)
         check_consistent_length(np.empty(table.n_rows), y)
         weight = _weights(sample_weight, table)
@@ -189,7 +191,6 @@ class AdaCapBase(BaseEstimator):
             table, y, weight = table.take(keep), y[keep], weight[keep]
         merged = merge_rows(table, self._codec.numbers(y), weight)
         table, y, weight = table.take(merged.index), y[merged.index], merged.weight
-        going_on = self.warm_start and hasattr(self, "members_")
         codec: Codec = self.codec_ if going_on else self._codec.fit(y, weight)
         coded = codec.encode(y)
         if len(coded) < 2:
@@ -206,7 +207,7 @@ class AdaCapBase(BaseEstimator):
         rows = self._rows(encoded, coded, weight, sample_shape)
         valid = None
         if X_val is not None:
-            valid_table, valid_shape = self._read(X_val)
+            valid_table, valid_shape = _read(X_val, policy)
             _refuse_other_shape("X_val", valid_shape, sample_shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
@@ -244,13 +245,6 @@ class AdaCapBase(BaseEstimator):
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
             **({} if encoder.names_ is None else {"feature_names_in_": _names(encoder)}),
         }
-
-    def _read(self, X: Any) -> tuple[Table, tuple[int, ...] | None]:
-        """Table of X, and the shape of one sample where it is not a plain row."""
-        if self.preprocessing == "none" and getattr(X, "ndim", 2) > 2:
-            array = np.asarray(X)
-            return read_table(array.reshape(len(array), -1)), array.shape[1:]
-        return read_table(X), None
 
     def _rows(
         self,
@@ -309,7 +303,7 @@ class AdaCapBase(BaseEstimator):
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             scheduler=self.scheduler,
-            weight_decay=self.weight_decay,
+            weight_decay=_weight_decay(self.weight_decay, scheme),
             patience=self.patience,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
@@ -370,7 +364,7 @@ class AdaCapBase(BaseEstimator):
     @torch.no_grad()
     def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
         """Raw network outputs (n, c), computed in chunks of rows."""
-        table, shape = self._read(X)
+        table, shape = _read(X, self.encoder_.policy)
         _refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.transform(table)
         device = next(iter(self.network_.parameters())).device
@@ -443,6 +437,14 @@ def _geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if min(values) > 0 else 0.0
 
 
+def _read(X: Any, policy: str) -> tuple[Table, tuple[int, ...] | None]:
+    """Table of X, and the shape of one sample where it is not a plain row."""
+    if policy == "none" and getattr(X, "ndim", 2) > 2:
+        array = np.asarray(X)
+        return read_table(array.reshape(len(array), -1)), array.shape[1:]
+    return read_table(X), None
+
+
 def _names(encoder: TableEncoder) -> npt.NDArray[np.object_]:
     return np.array(encoder.names_, dtype=object)
 
@@ -488,6 +490,12 @@ def _grid(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
     if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
         raise ValueError(f"lambda_grid must be at least 2 positive numbers, got {spec!r}.")
     return values.sort().values
+
+
+def _weight_decay(value: float | Literal["auto"], scheme: str) -> float:
+    if value != "auto":
+        return value
+    return 0.0 if scheme == "plain" else 3.0
 
 
 def _device(name: str | None) -> torch.device:

@@ -42,9 +42,11 @@ def check_parameters(estimator: AdaCapBase) -> None:
         raise ValueError(
             f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
         )
-    for name, least in (("max_lr", "positive"), ("weight_decay", "0 or more")):
-        if not _is_real(getattr(estimator, name)):
-            raise ValueError(f"{name} must be {least}, got {getattr(estimator, name)!r}.")
+    rate, decay = estimator.max_lr, estimator.weight_decay
+    if not _is_real(rate):
+        raise ValueError(f"max_lr must be positive, got {rate!r}.")
+    if decay != "auto" and not (_is_real(decay) and decay >= 0):
+        raise ValueError(f"weight_decay must be 'auto', or 0 or more, got {decay!r}.")
     for name in ("refit_net", "batch_norm"):
         if getattr(estimator, name) not in ("auto", True, False):
             raise ValueError(

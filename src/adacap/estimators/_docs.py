@@ -32,12 +32,14 @@ PARAMETERS = """Parameters
     max_epochs : int, optional
         Sets the steps by epochs instead.
     max_lr : float, default=0.01
-    optimizer : str or callable, default="adam"
+    optimizer : str or callable, default="adamw"
         Any torch optimiser by name, or ``(param_groups, lr=...) -> Optimizer``.
     scheduler : str, callable or None, default="onecycle"
         ``"onecycle"``, ``"cosine"``, ``"linear"``, ``"constant"`` or ``(optimizer, n_steps) ->
         LRScheduler``.
-    weight_decay : float, default=0.0
+    weight_decay : float or "auto", default="auto"
+        On the backbone, never on λ. Auto is 3 with a closed-form output layer (decoupled, so times
+        the learning rate at each step), 0 for the plain scheme.
     dropout : float or "auto", default="auto"
     batch_norm : bool or "auto", default="auto"
         Auto is 0.2 and True for the plain scheme, off otherwise, as in the paper. Both concern

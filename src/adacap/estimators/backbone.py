@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,8 @@ class BackboneSpec:
     ) -> BackboneSpec:
         """Fill in what depends on the architecture."""
         if callable(architecture):
+            if isinstance(architecture, functools.partial):
+                architecture = architecture.func
             module = getattr(architecture, "__module__", type(architecture).__module__)
             name = getattr(architecture, "__qualname__", type(architecture).__qualname__)
             return cls(None, f"{module}.{name}")

@@ -63,6 +63,8 @@ def _protocol(preset: Preset) -> dict[str, Any]:
         "batch_size": spec.batch_size,
         "max_lr": spec.max_lr,
         "time_limit": spec.time_limit,
+        "optimizer": "adam",
+        "weight_decay": 0.0,
         "fit_intercept": False,
         "refit_net": True,
         "preprocessing": "paper",

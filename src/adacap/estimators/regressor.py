@@ -30,11 +30,11 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     Examples
     --------
     >>> from sklearn.datasets import make_friedman1
-    >>> X, y = make_friedman1(100, random_state=0)
-    >>> model = AdaCapRegressor(max_iter=50, random_state=0).fit(X[:80], y[:80])
-    >>> model.predict(X[80:]).shape
-    (20,)
-    >>> model.score(X[80:], y[80:]) > 0.8
+    >>> X, y = make_friedman1(300, random_state=0)
+    >>> model = AdaCapRegressor(random_state=0).fit(X[:200], y[:200])
+    >>> model.predict(X[200:]).shape
+    (100,)
+    >>> model.score(X[200:], y[200:]) > 0.95
     True
     """
 

@@ -1,0 +1,286 @@
+"""AdaCapRegressor: tables of every kind, targets of every shape, and that it learns."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import cross_val_score, train_test_split
+
+from adacap import AdaCapRegressor
+
+SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda cells: pd.DataFrame(cells).convert_dtypes(),
+    "pandas arrow": lambda cells: pd.DataFrame(cells).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+
+
+@pytest.fixture
+def cells(seed):
+    """Columns of every kind, with missing cells, and a target that depends on most of them."""
+    rng = np.random.default_rng(seed)
+    n = 80
+    size = rng.normal(size=n)
+    colour = rng.choice(["red", "green", "blue"], n)
+    city = rng.choice([f"city {i}" for i in range(20)], n)
+    sold = rng.random(n) < 0.5
+    start = dt.datetime(2020, 1, 1)
+    columns = {
+        "size": [None if i % 9 == 0 else float(v) for i, v in enumerate(size)],
+        "count": rng.integers(0, 50, n).tolist(),
+        "colour": [None if i % 11 == 0 else str(v) for i, v in enumerate(colour)],
+        "city": [str(v) for v in city],
+        "sold": [None if i % 13 == 0 else bool(v) for i, v in enumerate(sold)],
+        "when": [start + dt.timedelta(days=int(d)) for d in rng.integers(0, 700, n)],
+    }
+    return columns, size + 2 * (colour == "red") + sold
+
+
+# ----------------------------------------------------------------------------- frames
+
+
+@pytest.mark.parametrize("preprocessing", ["default", "paper"])
+def test_every_frame_gives_the_same_model(cells, preprocessing):
+    columns, y = cells
+    predictions = {}
+    for name, make in FRAMES.items():
+        model = AdaCapRegressor(preprocessing=preprocessing, **SMALL).fit(make(columns), y)
+        assert model.feature_names_in_.tolist() == list(columns)
+        assert model.n_features_in_ == 6
+        predictions[name] = model.predict(make(columns))
+    for predicted in predictions.values():
+        np.testing.assert_array_equal(predicted, predictions["pandas"])
+
+
+def test_a_model_fitted_on_one_frame_predicts_any_other(cells):
+    columns, y = cells
+    model = AdaCapRegressor(**SMALL).fit(pl.DataFrame(columns), y)
+    expected = model.predict(pl.DataFrame(columns))
+    for make in FRAMES.values():
+        np.testing.assert_array_equal(model.predict(make(columns)), expected)
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_columns_are_matched_by_name(cells, make):
+    columns, y = cells
+    model = AdaCapRegressor(**SMALL).fit(make(columns), y)
+    turned = make({name: columns[name] for name in reversed(columns)})
+    np.testing.assert_array_equal(model.predict(turned), model.predict(make(columns)))
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_a_missing_or_extra_column_is_named(cells, make):
+    columns, y = cells
+    model = AdaCapRegressor(**SMALL).fit(make(columns), y)
+    fewer = {name: values for name, values in columns.items() if name != "city"}
+    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- city\n"):
+        model.predict(make(fewer))
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- extra\n"):
+        model.predict(make(columns | {"extra": columns["size"]}))
+    renamed = fewer | {"citi": columns["city"]}
+    with pytest.raises(ValueError, match=r"'citi': did you mean 'city'\?"):
+        model.predict(make(renamed))
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_unseen_categories_and_empty_columns_can_be_predicted(cells, make):
+    columns, y = cells
+    model = AdaCapRegressor(**SMALL).fit(make(columns), y)
+    new = columns | {"colour": ["violet"] * 80, "city": ["nowhere"] * 80}
+    assert np.isfinite(model.predict(make(new))).all()
+    empty = columns | {"size": [float("nan")] * 80, "colour": [None] * 80}
+    assert np.isfinite(model.predict(make(empty))).all()
+
+
+def test_a_column_of_another_kind_is_refused(cells):
+    columns, y = cells
+    model = AdaCapRegressor(**SMALL).fit(pd.DataFrame(columns), y)
+    with pytest.raises(
+        ValueError, match="Column 'size' was numeric at fit time but is categorical"
+    ):
+        model.predict(pd.DataFrame(columns | {"size": ["much"] * 80}))
+
+
+def test_names_that_come_or_go_are_warned_of(data):
+    frame = pd.DataFrame(data.X, columns=list("abcd"))
+    named, bare = (AdaCapRegressor(**SMALL).fit(X, data.y) for X in (frame, data.X))
+    with pytest.warns(
+        UserWarning, match="X does not have valid feature names, but AdaCapRegressor"
+    ):
+        a = named.predict(data.X)
+    with pytest.warns(UserWarning, match="X has feature names, but AdaCapRegressor was fitted wit"):
+        b = bare.predict(frame)
+    np.testing.assert_array_equal(a, named.predict(frame))
+    np.testing.assert_array_equal(b, bare.predict(data.X))
+    assert not hasattr(bare, "feature_names_in_")
+
+
+def test_mixed_cells_in_an_array_or_list(cells):
+    columns, y = cells
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    a = AdaCapRegressor(**SMALL).fit(rows, y)
+    b = AdaCapRegressor(**SMALL).fit(np.array(rows, dtype=object), y)
+    np.testing.assert_array_equal(a.predict(rows), b.predict(rows))
+    assert a.n_features_in_ == 6
+
+
+def test_validation_rows_may_be_a_frame_in_another_order(cells):
+    columns, y = cells
+    frame = pd.DataFrame(columns)
+    a = AdaCapRegressor(**SMALL).fit(frame[:60], y[:60], X_val=frame[60:], y_val=y[60:])
+    turned = pl.DataFrame(frame[60:][frame.columns[::-1]])
+    b = AdaCapRegressor(**SMALL).fit(frame[:60], y[:60], X_val=turned, y_val=y[60:])
+    np.testing.assert_array_equal(a.predict(frame), b.predict(frame))
+
+
+def test_text_is_of_use(cells):
+    """A target that hangs on a text column is learnt from that column."""
+    columns, _ = cells
+    y = np.array(
+        [{"red": 3.0, "green": 0.0, "blue": -3.0, None: 1.0}[c] for c in columns["colour"]]
+    )
+    model = AdaCapRegressor(**SMALL | {"max_iter": 60}).fit(pd.DataFrame(columns), y)
+    assert model.score(pd.DataFrame(columns), y) > 0.9
+
+
+# ---------------------------------------------------------------------------- targets
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((-1,), (60,)), ((-1, 1), (60, 1)), ((-1, 3), (60, 3))], ids=str
+)
+@pytest.mark.parametrize("scheme", ["adacap", "tikhonov", "plain"])
+def test_predictions_have_the_shape_of_the_target(shape, expected, scheme, data):
+    y = np.column_stack([data.y, -data.y, data.y**2])
+    y = y if shape == (-1, 3) else data.y.reshape(shape)
+    model = AdaCapRegressor(scheme=scheme, **SMALL).fit(data.X, y)
+    assert model.predict(data.X).shape == expected
+    assert model.predict(data.X).dtype == np.float64
+
+
+def test_a_column_is_the_same_model_as_a_vector(data):
+    flat = AdaCapRegressor(**SMALL).fit(data.X, data.y)
+    column = AdaCapRegressor(**SMALL).fit(data.X, data.y[:, None])
+    np.testing.assert_array_equal(flat.predict(data.X), column.predict(data.X)[:, 0])
+
+
+def test_several_targets_are_learnt_each_in_its_unit(data):
+    y = np.column_stack([data.X[:, 0], 1e6 + 1e3 * data.X[:, 1], 1e-6 * data.X[:, 2]])
+    model = AdaCapRegressor(**SMALL | {"max_iter": 100}).fit(data.X, y)
+    residual = (model.predict(data.X) - y).std(0) / y.std(0)
+    assert (residual < 0.3).all()
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        list,
+        lambda y: pd.Series(y, index=range(100, 160)),
+        lambda y: pd.Series(y, dtype="Float64"),
+        pl.Series,
+        lambda y: pa.chunked_array([y]),
+    ],
+    ids=["list", "pandas", "pandas nullable", "polars", "pyarrow"],
+)
+def test_the_container_of_the_target_does_not_matter(wrap, data):
+    a = AdaCapRegressor(**SMALL).fit(data.X, wrap(data.y))
+    b = AdaCapRegressor(**SMALL).fit(data.X, data.y)
+    np.testing.assert_array_equal(a.predict(data.X), b.predict(data.X))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_targets_may_be_a_frame(make, data):
+    y = {"a": data.y, "b": -data.y}
+    model = AdaCapRegressor(**SMALL).fit(data.X, make(y))
+    assert model.predict(data.X).shape == (60, 2)
+
+
+def test_integers_and_float32_are_the_numbers_they_are(data):
+    X = np.round(4 * data.X)
+    y = np.round(10 * data.y)
+    expected = AdaCapRegressor(**SMALL).fit(X, y).predict(X)
+    for kind in (np.int64, np.float32, np.int8):
+        model = AdaCapRegressor(**SMALL).fit(X.astype(kind), y.astype(np.int32))
+        np.testing.assert_array_equal(model.predict(X.astype(kind)), expected)
+
+
+def test_the_unit_of_the_target_does_not_matter(data):
+    base = AdaCapRegressor(**SMALL).fit(data.X, data.y).predict(data.X)
+    for factor in (2.0**-60, 2.0**60):
+        scaled = AdaCapRegressor(**SMALL).fit(data.X, factor * data.y).predict(data.X)
+        assert np.isfinite(scaled).all()
+        assert np.corrcoef(scaled, base)[0, 1] > 0.5  # other hold-outs, the same function
+
+
+# ---------------------------------------------------------------------- nothing to learn
+
+
+@pytest.mark.parametrize("scheme", ["adacap", "tikhonov", "plain"])
+@pytest.mark.parametrize("value", [0.0, 3.5, -1e9])
+def test_a_constant_target_is_predicted_exactly(scheme, value, data):
+    model = AdaCapRegressor(scheme=scheme, **SMALL).fit(data.X, np.full(60, value))
+    np.testing.assert_array_equal(model.predict(data.X), value)
+
+
+def test_one_constant_target_among_several(data):
+    y = np.column_stack([data.y, np.full(60, 7.0)])
+    model = AdaCapRegressor(**SMALL).fit(data.X, y)
+    np.testing.assert_array_equal(model.predict(data.X)[:, 1], 7.0)
+    assert model.predict(data.X)[:, 0].std() > 0
+
+
+@pytest.mark.parametrize("preprocessing", ["default", "paper", "none"])
+@pytest.mark.parametrize("scheme", ["adacap", "tikhonov"])
+def test_constant_features_give_the_mean(scheme, preprocessing, data):
+    model = AdaCapRegressor(scheme=scheme, preprocessing=preprocessing, **SMALL)
+    model.fit(np.ones((60, 3)), data.y)
+    np.testing.assert_allclose(model.predict(np.ones((2, 3))), data.y.mean(), atol=1e-4)
+
+
+def test_constant_features_give_a_plain_net_about_the_mean(data):
+    model = AdaCapRegressor(scheme="plain", **SMALL | {"max_iter": 200}).fit(
+        np.ones((60, 3)), data.y
+    )
+    predicted = model.predict(np.ones((2, 3)))
+    assert predicted[0] == predicted[1]
+    assert abs(predicted[0] - data.y.mean()) < 0.3 * data.y.std()
+
+
+def test_columns_of_missing_cells_only(data):
+    X = np.column_stack([data.X[:, 0], np.full(60, np.nan)])
+    assert np.isfinite(AdaCapRegressor(**SMALL).fit(X, data.y).predict(X)).all()
+    assert np.isfinite(AdaCapRegressor(**SMALL).fit(X[:, 1:], data.y).predict(X[:, 1:])).all()
+
+
+# --------------------------------------------------------------------------- learning
+
+
+@pytest.mark.parametrize("architecture", ["glu", "snn", "mlp", "resblock"])
+def test_a_smooth_function_is_learnt_better_than_by_a_line(architecture):
+    X, y = make_friedman1(200, noise=0.1, random_state=0)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    model = AdaCapRegressor(architecture=architecture, width=64, max_iter=100, random_state=0)
+    score = model.fit(X_train, y_train).score(X_test, y_test)
+    line = RidgeCV(np.logspace(-3, 3, 13)).fit(X_train, y_train).score(X_test, y_test)
+    assert score > line + 0.15
+
+
+def test_the_hold_out_guards_against_memorising(seed):
+    """Where there is nothing to learn, the best iteration on other rows is an early one."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, 10)), rng.normal(size=100)
+    guarded, unguarded = (
+        cross_val_score(
+            AdaCapRegressor(validation_fraction=fraction, **SMALL | {"max_iter": 60}), X, y, cv=3
+        ).mean()
+        for fraction in (0.2, 0)
+    )
+    assert guarded > unguarded
