@@ -261,7 +261,7 @@ def test_a_changed_parameter_that_is_no_plain_data_is_named(tmp_path: Path) -> N
     assert seen[0].filename == __file__
     again = load(tmp_path / "m.adacap")
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
-    assert (again.optimizer, again.callbacks, again.random_state) == ("adam", None, None)
+    assert (again.optimizer, again.callbacks, again.random_state) == ("adamw", None, None)
     assert parts(tmp_path / "m.adacap")[0]["not_stored"] == lost
 
 

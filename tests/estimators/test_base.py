@@ -99,7 +99,7 @@ class Broken(nn.Linear):
         ({"lambda_grid": [1.0, -1.0]}, ValueError, "at least 2 positive numbers"),
         ({"max_lr": 0}, ValueError, "max_lr must be positive, got 0"),
         ({"max_lr": "fast"}, ValueError, "max_lr must be positive, got 'fast'"),
-        ({"weight_decay": -1}, ValueError, "weight_decay must be 0 or more, got -1"),
+        ({"weight_decay": -1}, ValueError, "weight_decay must be 'auto', or 0 or more, got -1"),
         ({"random_state": "x"}, ValueError, "random_state must be None, an integer.*got 'x'"),
         ({"random_state": -1}, ValueError, "random_state must be None, an integer >= 0.*got -1"),
         ({"device": "abacus"}, RuntimeError, "device string: abacus"),

@@ -79,7 +79,7 @@ def test_numbers_are_scaled_by_median_and_quartiles_then_clipped():
     (number,) = plan.parts
     assert (number.fill, number.center, number.scale, number.clip) == (50.0, 50.0, 50.0, 8.0)
     half = 0.5 / np.sqrt(1 + (0.5 / 8) ** 2)
-    np.testing.assert_allclose(raw(plan, X)[:, 0], [0, half, 3, -3, 0], atol=1e-6)
+    np.testing.assert_allclose(raw(plan, X)[:, 0], [0, half, 8, -8, 0], atol=1e-6)
 
 
 def test_deviation_replaces_an_interquartile_range_of_zero():
