@@ -123,7 +123,7 @@ def test_a_class_of_one_row_stays_in_training(seed):
 # ------------------------------------------------------------------------------ folds
 
 
-@given(st.integers(3, 40), st.integers(2, 10), st.booleans(), st.integers(0, 9))
+@given(st.integers(4, 40), st.integers(2, 10), st.booleans(), st.integers(0, 9))
 def test_folds_are_disjoint_cover_all_rows_and_are_even(n_rows, n_folds, stratify, seed):
     n_folds = min(n_folds, n_rows)
     rng = np.random.default_rng(seed)
@@ -142,11 +142,15 @@ def test_folds_keep_the_shares_of_the_classes(seed):
         assert np.bincount(strata[valid]).tolist() == [8, 4]
 
 
-@pytest.mark.parametrize(("n_rows", "n_folds", "least"), [(4, 5, 5), (2, 2, 3)])
-def test_too_few_rows_for_the_folds(n_rows, n_folds, least):
+@pytest.mark.parametrize(("n_rows", "n_folds"), [(2, 2), (3, 2)])
+def test_folds_that_would_leave_one_row_hold_out_nothing(n_rows, n_folds):
+    for train, valid in fold_rows(n_rows, n_folds, None, np.random.default_rng(0)):
+        assert (train.tolist(), valid.tolist()) == (list(range(n_rows)), [])
+
+
+def test_more_folds_than_rows_are_refused():
     with pytest.raises(
         ValueError,
-        match=f"n_estimators={n_folds} needs at least {least} different rows, got {n_rows}. "
-        "Use fewer members or bagging='seeds'",
+        match=r"n_estimators=5 needs at least 5 different rows, got 4. Use fewer members or bagg",
     ):
-        fold_rows(n_rows, n_folds, None, np.random.default_rng(0))
+        fold_rows(4, 5, None, np.random.default_rng(0))

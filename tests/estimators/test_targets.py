@@ -134,7 +134,7 @@ def test_what_is_no_regression_target_is_refused(y, error, match):
 def test_regression_is_not_stratified():
     codec = RegressionCodec.fit(np.zeros((4, 3)))
     assert codec.strata(np.zeros((4, 3))) is None
-    assert (codec.n_targets, codec.loss, codec.score) == (3, "rmse", "r2")
+    assert (codec.n_targets, codec.loss, codec.score("loss")) == (3, "rmse", "r2")
 
 
 # --------------------------------------------------------------------- classification
@@ -163,12 +163,12 @@ def test_labels_of_any_kind_are_sorted(y, classes):
 def test_three_classes_are_one_hot():
     codec = ClassCodec.fit(["c", "a", "b"])
     assert codec.encode(["b", "c"]).tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    assert (codec.n_targets, codec.loss, codec.score) == (3, "ce", "auc_ce")
+    assert (codec.n_targets, codec.loss, codec.score("auc")) == (3, "ce", "auc_ce")
 
 
 def test_two_classes_are_a_sign():
     codec = ClassCodec.fit([0, 1])
-    assert (codec.n_targets, codec.loss, codec.score) == (1, "bce", "auc_bce")
+    assert (codec.n_targets, codec.loss, codec.score("loss")) == (1, "bce", "neg_bce")
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "b"], ["a", "b", "c"]])

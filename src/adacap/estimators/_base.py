@@ -91,6 +91,7 @@ class AdaCapBase(BaseEstimator):
         batch_norm: bool | Literal["auto"] = "auto",
         batch_size: int = 2048,
         validation_fraction: float = 0.2,
+        select_by: Literal["loss", "auc"] = "loss",
         patience: int | None = None,
         refit_head: bool = True,
         refit_net: bool | Literal["auto"] = "auto",
@@ -124,6 +125,7 @@ class AdaCapBase(BaseEstimator):
         self.batch_norm = batch_norm
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
+        self.select_by = select_by
         self.patience = patience
         self.refit_head = refit_head
         self.refit_net = refit_net
@@ -313,7 +315,7 @@ class AdaCapBase(BaseEstimator):
             make_backbone=lambda: backbone.build(shape, factory),
             scheme=scheme,
             loss=codec.loss,
-            score=codec.score,
+            score=codec.score(self.select_by),
             mlr_form=self.mlr_form,
             n_permutations=self.n_permutations,
             lambda_init=self.lambda_init,

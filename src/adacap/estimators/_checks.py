@@ -22,6 +22,7 @@ def check_parameters(estimator: AdaCapBase) -> None:
     _check_architecture(estimator.architecture)
     _one_of("scheme", estimator.scheme, ("auto", *SCHEMES))
     _one_of("mlr_form", estimator.mlr_form, ("difference", "absolute_gap"))
+    _one_of("select_by", estimator.select_by, ("loss", "auc"))
     _one_of("bagging", estimator.bagging, ("seeds", "folds"))
     _one_of("preprocessing", estimator.preprocessing, tuple(POLICIES))
     for name in ("width", "max_iter", "batch_size", "n_estimators"):

@@ -47,6 +47,9 @@ PARAMETERS = """Parameters
     batch_size : int, default=2048
     validation_fraction : float, default=0.2
         Share of the rows, at most 2048, held out to choose the best iteration; 0 keeps the last.
+    select_by : {"loss", "auc"}, default="loss"
+        What makes an iteration the best on the held-out rows. AUC is the paper's choice for
+        classification; for regression the loss and its R² choose alike.
     patience : int, optional
         Stop after this many steps without a better validation score.
     refit_head : bool, default=True

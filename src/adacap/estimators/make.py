@@ -68,4 +68,5 @@ def _protocol(preset: Preset) -> dict[str, Any]:
         "fit_intercept": False,
         "refit_net": True,
         "preprocessing": "paper",
+        "select_by": "auc",
     }

@@ -115,17 +115,22 @@ def fold_rows(
 ) -> list[tuple[Index, Index]]:
     """Disjoint validation folds that cover all rows, each with the other rows to train on.
 
+    Where a fold would leave fewer than two rows to train on, nothing is held out.
+
     Examples
     --------
     >>> folds = fold_rows(6, 3, None, np.random.default_rng(0))
     >>> sorted(row for _, valid in folds for row in valid.tolist())
     [0, 1, 2, 3, 4, 5]
     """
-    if n_folds > n_rows or n_rows < 3:
+    if n_folds > n_rows:
         raise ValueError(
-            f"bagging='folds' with n_estimators={n_folds} needs at least {max(n_folds, 3)} "
-            f"different rows, got {n_rows}. Use fewer members or bagging='seeds'."
+            f"bagging='folds' with n_estimators={n_folds} needs at least {n_folds} different rows, "
+            f"got {n_rows}. Use fewer members or bagging='seeds'."
         )
+    largest = -(-n_rows // n_folds)
+    if n_rows - largest < 2:
+        return [(np.arange(n_rows), np.arange(0))] * n_folds
     order = rng.permutation(n_rows)
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]

@@ -34,7 +34,6 @@ class RegressionCodec:
     is_1d: bool
 
     loss = "rmse"
-    score = "r2"
 
     @classmethod
     def fit(cls, y: Any, sample_weight: Floats | None = None) -> RegressionCodec:
@@ -92,6 +91,10 @@ class RegressionCodec:
         """Predictions in the user's units and shape."""
         values: Floats = output * self.scale + self.mean
         return values[:, 0] if self.is_1d else values
+
+    def score(self, select_by: str) -> str:
+        """Validation score: R², which orders nets as the loss does."""
+        return "r2"
 
     def strata(self, coded: Floats) -> None:
         """Regression rows are split without stratification."""
@@ -157,10 +160,9 @@ class ClassCodec:
         """Loss that fits the coding."""
         return "bce" if len(self.classes) == 2 else "ce"
 
-    @property
-    def score(self) -> str:
-        """Validation score of the paper: AUC, ties decided by the loss."""
-        return f"auc_{self.loss}"
+    def score(self, select_by: str) -> str:
+        """Validation score: the loss, or the paper's AUC with ties decided by the loss."""
+        return f"{'auc' if select_by == 'auc' else 'neg'}_{self.loss}"
 
     @property
     def n_targets(self) -> int:
