@@ -1,8 +1,11 @@
 """The command line: exit codes, what it prints, what it leaves behind."""
 
+import os
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +13,9 @@ from sklearn.datasets import load_diabetes
 from typer.testing import CliRunner
 
 import adacap
-from adacap.cli import app
+from adacap.cli import app, main
 
+ROOT = Path(__file__).parents[1]
 METHODS = ["mean", "ridge", "random forest", "plain net", "AdaCap"]
 
 
@@ -21,6 +25,7 @@ def demo(tmp_path_factory):
     result = subprocess.run(
         [sys.executable, "-m", "adacap", "demo", "-o", "first.adacap"],
         cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(adacap.__file__).parents[1])},
         capture_output=True,
         text=True,
         timeout=300,
@@ -67,6 +72,43 @@ def test_unknown_command():
     result = CliRunner().invoke(app, ["no-such-command"])
     assert result.exit_code == 2
     assert "no-such-command" in result.output
+
+
+def test_unknown_option_of_a_command():
+    result = CliRunner().invoke(app, ["demo", "--colour", "red"])
+    assert result.exit_code == 2
+    assert "--colour" in result.output
+
+
+def test_no_command_shows_the_help():
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 2
+    assert "demo" in result.output
+
+
+def test_an_interruption_ends_with_130_and_no_traceback(monkeypatch, capsys):
+    def interrupted(output, seed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adacap.demo.run_demo", interrupted)
+    monkeypatch.setattr(sys, "argv", ["adacap", "demo"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_command_is_declared_under_its_name():
+    """What the project declares as script is what ``python -m adacap`` runs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"adacap": "adacap.cli:main"}
+
+
+def test_demo_options_reach_the_demo(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr("adacap.demo.run_demo", lambda output, seed: calls.append((output, seed)))
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "x"), "--seed", "3"])
+    assert (result.exit_code, calls) == (0, [(tmp_path / "x", 3)])
 
 
 def test_help_lists_commands():

@@ -23,6 +23,11 @@ def test_root_names():
     }
 
 
+def test_the_root_stays_small():
+    assert len(adacap.__all__) <= 15
+    assert sorted(adacap.__all__) == adacap.__all__
+
+
 @pytest.mark.parametrize("name", adacap.__all__)
 def test_root_name_is_there_and_listed(name):
     assert getattr(adacap, name) is not None

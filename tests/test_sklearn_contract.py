@@ -12,12 +12,12 @@ from sklearn.utils.estimator_checks import (
 
 from adacap import AdaCapClassifier, AdaCapRegressor
 
-SMALL = {"width": 16, "max_iter": 60}
+SMALL = {"width": 16, "max_iter": 30}
 SETTINGS = [
     {"scheme": "adacap", **SMALL},
     {"scheme": "tikhonov", **SMALL},
-    {"scheme": "plain", **SMALL, "max_iter": 150},
-    {"n_estimators": 2, "bagging": "folds", "dropout": 0.0, **SMALL, "max_iter": 150},
+    {"scheme": "plain", **SMALL},
+    {"n_estimators": 2, "bagging": "folds", "dropout": 0.0, **SMALL},
     {},
 ]
 ESTIMATORS = [

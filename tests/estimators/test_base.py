@@ -64,6 +64,7 @@ class Broken(nn.Linear):
         ({"scheme": "adacp"}, ValueError, "scheme must be one of auto, adacap.*got 'adacp'"),
         ({"bagging": "fold"}, ValueError, "bagging must be one of seeds, folds, got 'fold'"),
         ({"preprocessing": "no"}, ValueError, "preprocessing must be one of .*, got 'no'"),
+        ({"select_by": "r2"}, ValueError, "select_by must be one of loss, auc, got 'r2'"),
         ({"mlr_form": "gap"}, ValueError, "mlr_form must be one of difference.*got 'gap'"),
         ({"width": 0}, ValueError, "width must be an integer of at least 1, got 0"),
         ({"width": 16.0}, ValueError, "width must be an integer of at least 1, got 16.0"),
@@ -104,7 +105,7 @@ class Broken(nn.Linear):
         ({"random_state": -1}, ValueError, "random_state must be None, an integer >= 0.*got -1"),
         ({"device": "abacus"}, RuntimeError, "device string: abacus"),
     ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
+    ids=lambda value: str(value).split(" at 0x")[0] if isinstance(value, dict) else "",
 )
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_parameter_that_cannot_work_is_refused(kind, options, error, match, data):
@@ -213,7 +214,7 @@ def test_rows_of_another_form_cannot_be_predicted(kind, change, match, data):
         ({"scheme": "adacap", "lambda_init": 1.0}, "diverged at step 0 before a usable iteration"),
         ({"scheme": "plain"}, "diverged at step 0 .* loss is not finite. max_lr is now 0.01"),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_backbone_that_gives_nan_is_a_named_error(kind, options, match, data):
@@ -433,7 +434,11 @@ def test_the_order_of_the_rows_does_not_matter(kind, options, data, seed):
 
 
 @BOTH
-@pytest.mark.parametrize("options", [{}, {"scheme": "tikhonov", "n_estimators": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scheme": "tikhonov", "n_estimators": 2}],
+    ids=lambda value: str(value).split(" at 0x")[0],
+)
 def test_weight_2_is_the_row_twice_and_weight_0_is_no_row(kind, options, data, seed):
     y = target(kind, data)
     weight = np.random.default_rng(seed).integers(0, 4, 60)
@@ -509,6 +514,7 @@ OPTIONS = [
     {"refit_head": False, "refit_net": True},
     {"refit_net": False},
     {"validation_fraction": 0},
+    {"select_by": "auc"},
     {"patience": 3},
     {"preprocessing": "paper"},
     {"preprocessing": "none"},
@@ -518,7 +524,7 @@ OPTIONS = [
 
 
 @BOTH
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda value: str(value).split(" at 0x")[0])
 @pytest.mark.usefixtures("global_state_untouched")
 def test_every_option_trains(kind, options, data):
     model = fit(data, kind, **options)
@@ -572,6 +578,24 @@ def test_lambda_starts_where_it_is_told(data):
     assert start == pytest.approx(4.0)  # the middle of the only interval
     grid = fit(data, lambda_grid=[100.0, 2.0, 8.0])  # sorted before use
     assert grid.history_["lambda"][0] in (pytest.approx(4.0), pytest.approx(800**0.5))
+
+
+def test_the_rule_of_the_best_iteration_is_heard(data):
+    """AUC counts pairs of held-out rows, the loss is continuous; regression has R² alone."""
+    by_loss, by_auc = (fit(data, AdaCapClassifier, select_by=rule) for rule in ("loss", "auc"))
+    assert by_loss.history_["loss"] == by_auc.history_["loss"]
+    assert all(score < 0 for score in by_loss.history_["valid_score"])
+    assert all(-1e-6 < score <= 1 for score in by_auc.history_["valid_score"])
+    a, b = (fit(data, select_by=rule) for rule in ("loss", "auc"))
+    assert a.history_["valid_score"] == b.history_["valid_score"]
+
+
+def test_auto_weight_decay_is_for_solved_layers_only(data):
+    last = {"validation_fraction": 0}
+    for scheme, amount in (("adacap", 3.0), ("tikhonov", 3.0), ("plain", 0.0)):
+        auto = fit(data, scheme=scheme, **last)
+        given = fit(data, scheme=scheme, weight_decay=amount, **last)
+        np.testing.assert_array_equal(auto.predict(data.X), given.predict(data.X))
 
 
 def test_auto_says_what_it_stood_for(data):
@@ -679,7 +703,7 @@ def test_warm_start_does_not_lose_what_was_learnt(data):
         ({"n_estimators": 2}, "n_estimators cannot change from 1 to 2"),
         ({"width": 32}, "the backbone cannot change from .*width=16.* to .*width=32"),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_warm_start_refuses_other_nets(change, match, data):
     model = AdaCapRegressor(warm_start=True, **SMALL).fit(data.X, data.y)

@@ -33,7 +33,7 @@ def test_text_labels_come_back(scheme, target, data):
 @pytest.mark.parametrize(
     "labels",
     [[0, 1], [-1, 1], [False, True], [2.0, 5.0], ["x", "y"], [10, 20, 30], ["c", "a", "b"]],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_labels_of_any_kind_are_the_same_model(labels, data):
     """What the classes are called has no influence, as long as their order is the same."""

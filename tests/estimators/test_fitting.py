@@ -325,7 +325,7 @@ def test_a_fresh_net_is_trained_anew(data):
         ({"n_estimators": 2, "bagging": "folds"}, 1),
         ({"warm_start": True}, 1),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_auto_trains_anew_where_much_is_held_out(options, n_runs, data):
     rows = Rows()
@@ -363,7 +363,7 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
 @pytest.mark.parametrize(
     "options",
     [{}, {"n_estimators": 3}, {"scheme": "plain", "n_estimators": 3}, {"refit_net": False}],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 @pytest.mark.filterwarnings("ignore:The 3 members are trained one by one:UserWarning")
 def test_time_limit_is_kept(options, data):

@@ -138,7 +138,11 @@ def test_pipeline(data):
     assert pipeline[-1].backbone_.width == 4
 
 
-@pytest.mark.parametrize("options", [{}, {"n_estimators": 2}, {"scheme": "plain"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"n_estimators": 2}, {"scheme": "plain"}],
+    ids=lambda value: str(value).split(" at 0x")[0],
+)
 def test_pickle_keeps_the_bits_and_can_go_on(options, data):
     model = AdaCapRegressor(warm_start=True, **SMALL | options)
     model.set_params(dropout=0).fit(data.X, data.y)
