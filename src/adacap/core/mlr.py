@@ -1,11 +1,14 @@
 """The MLR loss: fit of the true labels minus fit of permuted labels."""
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor
 
 from adacap.core.losses import constant_fit, loss_named
-from adacap.core.tikhonov import RidgeFit, ridge_fit
+from adacap.core.residual import OutputLayer, ridge_rmse
+from adacap.core.tikhonov import ridge_fit
 
 __all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss"]
 
@@ -18,7 +21,7 @@ class MLRLoss(NamedTuple):
     value: Tensor
     fit_true: Tensor
     fit_permuted: Tensor
-    ridge: RidgeFit
+    ridge: OutputLayer
 
 
 def mlr_loss(
@@ -54,8 +57,8 @@ def mlr_loss(
     Returns
     -------
     MLRLoss
-        ``value``, ``fit_true``, ``fit_permuted`` of shape (...), and ``ridge``, the solution for
-        the true labels, ready to be frozen into an output layer.
+        ``value``, ``fit_true``, ``fit_permuted`` of shape (...), and ``ridge``, the output layer
+        for the true labels, without gradient.
 
     Examples
     --------
@@ -65,26 +68,41 @@ def mlr_loss(
     >>> mlr_loss(hidden, labels, 1.0).value
     tensor(0.)
     """
-    set_loss = loss_named(loss)
+    loss_named(loss)
     if labels.ndim < 3:
         raise ValueError(
             "labels must be (..., n_samples, 1 + T, n_targets), as stack_labels makes them, got "
             f"shape {tuple(labels.shape)}."
         )
-    n_sets, n_targets = labels.shape[-2:]
+    fits, layer = _fits(hidden, labels, lam, loss, sample_weight, fit_intercept)
+    baseline = None
+    if form == "absolute_gap" and fits.shape[-1] > 1:
+        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
+    value = combine(fits, baseline, form)
+    permuted = fits[..., 1:].mean(-1) if fits.shape[-1] > 1 else torch.zeros_like(value)
+    return MLRLoss(value, fits[..., 0], permuted, layer)
+
+
+def _fits(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor | float,
+    loss: str,
+    sample_weight: Tensor | None,
+    fit_intercept: bool,
+) -> tuple[Tensor, OutputLayer]:
+    """Loss of every label set under its own ridge solution; the layer of the first set."""
+    if loss == "rmse" and not labels.requires_grad:
+        return ridge_rmse(
+            hidden, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+        )
     ridge = ridge_fit(
         hidden, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
     )
-    fitted = ridge.fitted.unflatten(-1, (n_sets, n_targets))
-    fits = set_loss(fitted, labels, sample_weight)
-    baseline = None
-    if form == "absolute_gap" and n_sets > 1:
-        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
-    value = combine(fits, baseline, form)
-    permuted = fits[..., 1:].mean(-1) if n_sets > 1 else fits.new_zeros(fits.shape[:-1])
-    true = slice(0, n_targets)
-    head = RidgeFit(ridge.coef[..., true], ridge.intercept[..., true], ridge.fitted[..., true])
-    return MLRLoss(value, fits[..., 0], permuted, head)
+    fitted = ridge.fitted.unflatten(-1, labels.shape[-2:])
+    true = slice(0, labels.shape[-1])
+    layer = OutputLayer(ridge.coef[..., true].detach(), ridge.intercept[..., true].detach())
+    return loss_named(loss)(fitted, labels, sample_weight), layer
 
 
 def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference") -> Tensor:
@@ -98,7 +116,15 @@ def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference")
     if fits.shape[-1] == 1:
         return fits[..., 0]
     if form == "difference":
-        return fits[..., 0] - fits[..., 1:].mean(-1)
+        return fits @ _contrast(fits.shape[-1], fits.dtype, fits.device)
     if form == "absolute_gap" and baseline is not None:
         return fits[..., 0] + (baseline - fits[..., 1:]).abs().mean(-1)
     raise ValueError(f"mlr_form must be 'difference' or 'absolute_gap', got {form!r}.")
+
+
+@lru_cache(maxsize=32)
+def _contrast(n_sets: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """``(1, −1/T, …, −1/T)``: the true fit minus the mean of the permuted ones, as one product."""
+    weights = torch.full((n_sets,), -1.0 / (n_sets - 1), dtype=dtype, device=device)
+    weights[0] = 1.0
+    return weights

@@ -100,6 +100,12 @@ def _sum(*terms: Tensor | None) -> Tensor:
 
 
 def _solve(A: Tensor, Y: Tensor, lam: Tensor | float) -> tuple[Tensor, Tensor]:
+    B, fitted = _TikhonovSolve.apply(*aligned(A, Y, lam))  # type: ignore[no-untyped-call]
+    return B, fitted
+
+
+def aligned(A: Tensor, Y: Tensor, lam: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
+    """The three arguments of a solve, checked, with the same leading dimensions."""
     lam = torch.as_tensor(lam, dtype=A.dtype, device=A.device)
     if A.ndim < 2 or Y.ndim < 2 or A.shape[-2] != Y.shape[-2]:
         raise ValueError(
@@ -110,11 +116,11 @@ def _solve(A: Tensor, Y: Tensor, lam: Tensor | float) -> tuple[Tensor, Tensor]:
         raise TypeError(f"hidden and targets must share one dtype, got {A.dtype} and {Y.dtype}.")
     if not A.is_floating_point():
         raise TypeError(f"hidden must hold floating point numbers, got {A.dtype}.")
+    if A.shape[:-2] == Y.shape[:-2] == lam.shape:
+        return A, Y, lam
     batch = torch.broadcast_shapes(A.shape[:-2], Y.shape[:-2], lam.shape)
-    A = A.expand(*batch, *A.shape[-2:])
-    Y = Y.expand(*batch, *Y.shape[-2:])
-    B, fitted = _TikhonovSolve.apply(A, Y, lam.expand(batch))  # type: ignore[no-untyped-call]
-    return B, fitted
+    A, Y = A.expand(*batch, *A.shape[-2:]), Y.expand(*batch, *Y.shape[-2:])
+    return A, Y, lam.expand(batch)
 
 
 def ridge_fit(

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 Codec = RegressionCodec | ClassCodec
 
 _PAPER_GRID = (1e-1, 1e4, 12)
-_PREDICT_CHUNK = 512
+_PREDICT_CHUNK = 1024
 
 
 class Ensemble(nn.Module):
@@ -305,7 +305,7 @@ class AdaCapBase(BaseEstimator):
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             scheduler=self.scheduler,
-            weight_decay=_weight_decay(self.weight_decay, scheme),
+            weight_decay=_weight_decay(self.weight_decay, scheme, n_train),
             patience=self.patience,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
@@ -363,7 +363,7 @@ class AdaCapBase(BaseEstimator):
                     f"change from {old!r} to {new!r}. Set warm_start=False to start anew."
                 )
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
         """Raw network outputs (n, c), computed in chunks of rows."""
         table, shape = _read(X, self.encoder_.policy)
@@ -494,10 +494,10 @@ def _grid(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
     return values.sort().values
 
 
-def _weight_decay(value: float | Literal["auto"], scheme: str) -> float:
+def _weight_decay(value: float | Literal["auto"], scheme: str, n_train: int) -> float:
     if value != "auto":
         return value
-    return 0.0 if scheme == "plain" else 3.0
+    return 0.0 if scheme == "plain" else min(3.0, 1500.0 / n_train)
 
 
 def _device(name: str | None) -> torch.device:

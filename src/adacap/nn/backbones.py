@@ -7,6 +7,7 @@ as torch starts them: Kaiming-uniform, which is the paper's choice.
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 __all__ = ["ACTIVATIONS", "GLU", "MLP", "SNN", "ConvNet", "ResNet"]
@@ -22,10 +23,14 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-def _activation(name: str) -> nn.Module:
+def _activation(name: str, *, in_place: bool = True) -> nn.Module:
+    """Module by name; in place where its gradient needs the output alone."""
     if name not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")
-    return ACTIVATIONS[name]()
+    module = ACTIVATIONS[name]()
+    if isinstance(module, nn.ReLU | nn.SELU):
+        module.inplace = in_place
+    return module
 
 
 def _dense(
@@ -112,8 +117,11 @@ class _Gate(nn.Module):
     def __init__(self, activation: nn.Module) -> None:
         super().__init__()
         self.activation = activation
+        self._is_glu = isinstance(activation, nn.Identity)
 
     def forward(self, x: Tensor) -> Tensor:
+        if self._is_glu:  # one kernel
+            return F.glu(x)
         a, b = x.chunk(2, dim=-1)
         gated: Tensor = self.activation(a) * torch.sigmoid(b)
         return gated
@@ -146,7 +154,7 @@ class GLU(nn.Sequential):
     ) -> None:
         layers: list[nn.Module] = []
         for i in range(depth):
-            gate = _Gate(_activation(activation))
+            gate = _Gate(_activation(activation, in_place=False))
             layers += _dense(width if i else d_in, 2 * width, gate, dropout, batch_norm)
         super().__init__(*layers)
 

@@ -28,14 +28,21 @@ class Net(nn.Module):
 
 _RANDOM_LAYERS = (nn.modules.dropout._DropoutNd, nn.RReLU)
 
+# Layers that compute the same in training and evaluation mode.
+_MODE_FREE = {
+    nn.Linear, nn.Conv1d, nn.Conv2d, nn.Embedding, nn.LayerNorm, nn.MaxPool1d, nn.MaxPool2d,
+    nn.AvgPool2d, nn.Flatten, nn.Sequential, nn.ModuleList, nn.Identity, nn.ReLU, nn.SELU, nn.GELU,
+    nn.SiLU, nn.Tanh, nn.Mish, nn.Sigmoid, nn.LeakyReLU, nn.ELU, nn.Softplus,
+}  # fmt: skip
+
 
 def can_stack(net: Net, x: Tensor, *others: Net) -> str | None:
     """Tell whether nets like this one can be trained together; the reason if not.
 
     Layers that draw random numbers are excluded, since each member would no longer see the draws
     it sees alone, and so are tensors that are neither parameter nor buffer, since all members
-    would use those of the first. The rest is tried on two rows: what ``torch.func.vmap`` cannot
-    trace, or does not do as the net does alone, is excluded.
+    would use those of the first. What does not consist of well-known layers alone is tried on two
+    rows: what ``torch.func.vmap`` cannot trace, or does not do as the net does alone, is excluded.
 
     Parameters
     ----------
@@ -54,6 +61,8 @@ def can_stack(net: Net, x: Tensor, *others: Net) -> str | None:
         for key, value in vars(layer).items():
             if isinstance(value, Tensor):
                 return f"the tensor {key!r} of layer {name!r} is neither parameter nor buffer"
+    if all(_is_mode_free(layer) for layer in net.modules()):
+        return None  # known to behave
     try:
         return _rehearse([net, *others] if others else [net, net], x[:2])
     except (RuntimeError, ValueError, TypeError) as error:
@@ -104,12 +113,31 @@ class Members:
         self._template = copy.deepcopy(self.nets[0]).to("meta") if self.n_members > 1 else None
         self._params: dict[str, Tensor] = dict(self.nets[0].named_parameters())
         self._buffers: dict[str, Tensor] = {}
+        self._turned: set[str] = set()
         if self._template is not None:
             self._params, self._buffers = stack_module_state(self.nets)
+            for name, tensor in self._params.items():
+                if tensor.ndim == 3 and name.startswith("backbone."):
+                    self._params[name] = _transposed(tensor)
+                    self._turned.add(name)
+        acting = self.nets[0] if self._template is None else self._template
+        self.has_modes = not all(_is_mode_free(layer) for layer in acting.modules())
+        # A forward pass may put other buffers in place, never other parameters.
+        has_buffers = any(True for _ in self.nets[0].buffers())
+        self._fixed = None if has_buffers else dict(self._read_state())
+
+    @property
+    def n_weights(self) -> int:
+        """Parameters of one member."""
+        return sum(p.numel() for p in self.nets[0].parameters())
 
     def _of_backbone(self, block: dict[str, Tensor]) -> dict[str, Tensor]:
         prefix = "backbone."
         return {name[len(prefix) :]: t for name, t in block.items() if name.startswith(prefix)}
+
+    def _natural(self) -> dict[str, Tensor]:
+        """Parameters in the shape that the layers expect, member index first."""
+        return {n: t.mT if n in self._turned else t for n, t in self._params.items()}
 
     def parameters(self, *, of_head: bool | None = None) -> Iterator[Tensor]:
         """Leaves to optimise; only the head's or only the backbone's if asked."""
@@ -118,8 +146,9 @@ class Members:
                 yield tensor
 
     def train(self, mode: bool = True) -> None:
-        """Switch between training and evaluation mode."""
-        (self.nets[0] if self._template is None else self._template).train(mode)
+        """Switch between training and evaluation mode, if there is a difference."""
+        if self.has_modes:
+            (self.nets[0] if self._template is None else self._template).train(mode)
 
     def hidden(self, x: Tensor) -> Tensor:
         """Features ``(K, b, J)`` of inputs ``(K, b, ...)``."""
@@ -132,7 +161,11 @@ class Members:
             out: Tensor = functional_call(backbone, (params, buffers), (rows,))
             return out
 
-        return vmap(one)(self._of_backbone(self._params), self._of_backbone(self._buffers), x)
+        return vmap(one)(self._of_backbone(self._natural()), self._of_backbone(self._buffers), x)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a parameter of this name, such as ``"head.log_lambda"``."""
+        return name in self._params
 
     def head(self, name: str) -> Tensor:
         """Head parameter ``name`` of all members, member index first."""
@@ -147,22 +180,23 @@ class Members:
 
     def snapshot(self) -> dict[str, Tensor]:
         """Copy of the state, member index first."""
-        return {name: t.detach().clone() for name, t in self._state()}
+        return {name: t.clone() for name, t in self._state().items()}
 
     @torch.no_grad()
-    def update(self, snapshot: dict[str, Tensor], chosen: Tensor) -> None:
+    def update(self, snapshot: dict[str, Tensor], chosen: Sequence[bool]) -> None:
         """Overwrite the ``chosen`` members of a snapshot with the current state, in place."""
-        if bool(chosen.all()):
-            for name, tensor in self._state():
-                snapshot[name].copy_(tensor)
-        elif bool(chosen.any()):
-            for name, tensor in self._state():
-                snapshot[name][chosen] = tensor[chosen]
+        state = self._state()
+        if all(chosen):
+            torch._foreach_copy_([snapshot[name] for name in state], list(state.values()))
+        elif any(chosen):
+            index = torch.tensor(chosen)
+            for name, tensor in state.items():
+                snapshot[name][index] = tensor[index]
 
     @torch.no_grad()
     def restore(self, snapshot: dict[str, Tensor]) -> None:
         """Load a snapshot into the state."""
-        for name, tensor in self._state():
+        for name, tensor in self._state().items():
             tensor.copy_(snapshot[name])
 
     @torch.no_grad()
@@ -171,17 +205,33 @@ class Members:
         if self._template is not None:
             for k, net in enumerate(self.nets):
                 own = dict(_tensors(net))
-                for name, tensor in self._state():
+                for name, tensor in self._state().items():
                     own[name].copy_(tensor[k])
         return self.nets
 
-    def _state(self) -> Iterator[tuple[str, Tensor]]:
-        if self._template is None:  # read anew: a forward pass may put other buffers in place
+    def _state(self) -> dict[str, Tensor]:
+        return dict(self._read_state()) if self._fixed is None else self._fixed
+
+    def _read_state(self) -> Iterator[tuple[str, Tensor]]:
+        if self._template is None:
             for name, tensor in _tensors(self.nets[0]):
                 yield name, tensor.detach().unsqueeze(0)
         else:
-            for name, tensor in (self._params | self._buffers).items():
+            for name, tensor in (self._natural() | self._buffers).items():
                 yield name, tensor.detach()
+
+
+def _transposed(leaf: Tensor) -> Tensor:
+    """A stacked weight matrix in the order in which its gradient is made.
+
+    The gradient is then taken over as it is; in the usual order it would be copied.
+    """
+    return leaf.detach().mT.contiguous().requires_grad_(leaf.requires_grad)
+
+
+def _is_mode_free(layer: nn.Module) -> bool:
+    own = type(layer).__module__ in ("adacap.nn.backbones", "adacap.nn.heads", __name__)
+    return own or type(layer) in _MODE_FREE
 
 
 def _tensors(net: Net) -> Iterator[tuple[str, Tensor]]:

@@ -54,8 +54,7 @@ class MLRObjective:
             fit_intercept=self.fit_intercept,
         )
         permuted = result.fit_permuted if labels.shape[-2] > 1 else None
-        coef, intercept = result.ridge.coef.detach(), result.ridge.intercept.detach()
-        return StepLoss(result.value, result.fit_true, permuted, coef, intercept)
+        return StepLoss(result.value, result.fit_true, permuted, *result.ridge)
 
 
 @dataclass(frozen=True)

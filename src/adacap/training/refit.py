@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from adacap.core.linalg import safe_cholesky
-from adacap.core.tikhonov import RidgeFit
+from adacap.core.tikhonov import RidgeFit, effective_dof, ridge_fit, weighted_mean
 
 __all__ = ["solve_head"]
 
@@ -49,6 +49,10 @@ def solve_head(
     >>> fit.coef.flatten().tolist(), round(dof, 6)
     ([0.5, 0.5, 0.5], 1.5)
     """
+    if len(x) <= chunk_size:
+        A = backbone(x).double()
+        if len(x) < A.shape[1]:
+            return _solve_few(A, targets, lam, sample_weight, fit_intercept)
     blocks: tuple[Tensor, ...] | None = None
     for start in range(0, len(x), chunk_size):
         rows = slice(start, start + chunk_size)
@@ -74,3 +78,17 @@ def solve_head(
     dof = len(L) - lam * float(inverse.square().sum())
     fit = RidgeFit(coef.to(targets), intercept.to(targets), targets.new_empty(0))
     return fit, dof
+
+
+def _solve_few(
+    A: Tensor, targets: Tensor, lam: float, weight: Tensor | None, fit_intercept: bool
+) -> tuple[RidgeFit, float]:
+    """Fewer rows than features: the Gram matrix of the rows is the smaller one."""
+    fit = ridge_fit(A, targets.double(), lam, sample_weight=weight, fit_intercept=fit_intercept)
+    w = None if weight is None else weight.unsqueeze(-1).double()
+    if fit_intercept:
+        A = A - weighted_mean(A, w)
+    if w is not None:
+        A = w.sqrt() * A
+    narrow = RidgeFit(fit.coef.to(targets), fit.intercept.to(targets), targets.new_empty(0))
+    return narrow, float(effective_dof(A, lam))

@@ -28,7 +28,11 @@ def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Ten
     >>> r2(y, y).item(), r2(torch.full_like(y, 2.0), y).item()
     (1.0, 0.0)
     """
-    w = torch.ones_like(targets[..., :1]) if weight is None else weight.unsqueeze(-1)
+    if weight is None:
+        residual = (targets - prediction).square().sum((-2, -1))
+        total = (targets - targets.mean(-2, keepdim=True)).square().sum((-2, -1))
+        return 1 - residual / total.clamp_min(1e-12)
+    w = weight.unsqueeze(-1)
     mean = (w * targets).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
     residual = (w * (targets - prediction).square()).sum((-2, -1))
     total = (w * (targets - mean).square()).sum((-2, -1))
