@@ -1,0 +1,321 @@
+"""What AdaCap costs: steps, fits, bags, predictions, growth with n, imports.
+
+    make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
+
+All times are medians of interleaved repeats; compare ratios, not seconds. About five minutes on
+two cores without other load.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from clock import Row, medians, save, show
+from reference import fit as fit_by_inverse
+from torch import nn
+
+import adacap
+from adacap.core import draw_permutations, stack_labels
+from adacap.core.losses import rmse
+from adacap.nn import MLP, LinearHead, TikhonovHead
+
+D_IN = 20
+
+
+def table(n: int, d: int = D_IN) -> tuple[np.ndarray, np.ndarray]:
+    """A smooth target with noise on float32 columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.1 * rng.standard_normal(n, dtype=np.float32)
+    return X, y.astype(np.float32)
+
+
+# --- (a) one optimiser step -------------------------------------------------------------------
+
+
+def step_of(n: int, width: int, kind: str) -> Callable[[], None]:
+    """One step of the paper's 2-layer net: AdaCap, plain, or regular (BN and dropout 0.2)."""
+    X, y = table(n)
+    x, targets = torch.from_numpy(X), torch.from_numpy(y).unsqueeze(1)
+    regular = {"batch_norm": True, "dropout": 0.2} if kind == "regular" else {}
+    net = MLP(D_IN, width=width, **regular)
+    head: nn.Module = TikhonovHead(10.0) if kind == "adacap" else LinearHead(width, 1)
+    optimizer = torch.optim.Adam([*net.parameters(), *head.parameters()], lr=1e-3, fused=True)
+    labels = stack_labels(targets, draw_permutations(n, 16, torch.Generator().manual_seed(0)))
+
+    def loss() -> torch.Tensor:
+        if isinstance(head, TikhonovHead):
+            return head.mlr_loss(net(x), labels).value
+        return rmse(head(net(x)).unsqueeze(1), targets.unsqueeze(1)).sum()
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+
+    return step
+
+
+def steps(seconds: float) -> list[Row]:
+    rows = []
+    for width in (256, 512, 1024):
+        for n in (64, 400, 1638, 2048):
+            kinds = ("adacap", "plain", "regular")
+            times = medians({k: step_of(n, width, k) for k in kinds}, seconds)
+            rows.append(
+                {
+                    "J": width,
+                    "n": n,
+                    **{f"{k} ms": 1e3 * times[k] for k in kinds},
+                    "AdaCap/plain": times["adacap"] / times["plain"],
+                    "AdaCap/regular": times["adacap"] / times["regular"],
+                }
+            )
+    return rows
+
+
+# --- (b) whole fits ---------------------------------------------------------------------------
+
+
+def against_inverse(seconds: float) -> list[Row]:
+    """Equal settings: 2×512 net, 16 permutations, full batch, 20 % hold-out scored every step."""
+    rows = []
+    for n, max_iter in ((100, 100), (400, 60), (2048, 20)):
+        X, y = table(n)
+        y = (y - y.mean()) / y.std()
+        n_train = int(0.8 * n)
+        x, targets = torch.from_numpy(X), torch.from_numpy(y).unsqueeze(1)
+        order = draw_permutations(n_train, 16, torch.Generator().manual_seed(0))
+        labels = stack_labels(targets[:n_train], order).squeeze(-1)
+
+        def ours(X: Any = X, y: Any = y, max_iter: int = max_iter) -> None:
+            settings = {"max_iter": max_iter, "refit_net": False, "refit_head": False}
+            settings |= {"preprocessing": "none", "lambda_init": 10.0, "random_state": 0}
+            adacap.make("adacap-mlp", **settings).fit(X, y)
+
+        def theirs(
+            form_H: bool, data: Any = (x, labels, targets), k: int = n_train, m: int = max_iter
+        ) -> None:
+            rows_, labels_, targets_ = data
+            fit_by_inverse(
+                MLP(D_IN, width=512), rows_[:k], labels_, rows_[k:], targets_[k:],
+                max_iter=m, form_H=form_H,
+            )  # fmt: skip
+
+        times = medians(
+            {"adacap": ours, "P and H": lambda: theirs(True), "P only": lambda: theirs(False)},
+            seconds,
+        )
+        rows.append(
+            {
+                "n": n,
+                "iterations": max_iter,
+                "adacap s": times["adacap"],
+                "inverse, P and H s": times["P and H"],
+                "speed-up": times["P and H"] / times["adacap"],
+                "inverse, P only s": times["P only"],
+                "speed-up over it": times["P only"] / times["adacap"],
+            }
+        )
+    return rows
+
+
+def against_peers(seconds: float) -> list[Row]:
+    from catboost import CatBoostRegressor
+    from lightgbm import LGBMRegressor
+    from sklearn.datasets import load_diabetes
+    from sklearn.neural_network import MLPRegressor
+
+    tables = {"diabetes": load_diabetes(return_X_y=True)}
+    tables |= {f"synthetic {n}": table(n) for n in (100, 500, 2000, 20000)}
+    rows = []
+    for name, (X, y) in tables.items():
+        actions = {
+            "adacap": lambda X=X, y=y: adacap.AdaCapRegressor(random_state=0).fit(X, y),
+            "fast": lambda X=X, y=y: adacap.make("fast", random_state=0).fit(X, y),
+            "balanced": lambda X=X, y=y: adacap.make("balanced", random_state=0).fit(X, y),
+            "sk-mlp": lambda X=X, y=y: MLPRegressor(random_state=0).fit(X, y),
+            "catboost": lambda X=X, y=y: CatBoostRegressor(
+                verbose=False, random_seed=0, allow_writing_files=False
+            ).fit(X, y),
+            "lightgbm": lambda X=X, y=y: LGBMRegressor(verbose=-1, random_state=0).fit(X, y),
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the peers' own notes on convergence
+            times = medians(actions, seconds, least=1)
+        ratio = {
+            f"{k}/catboost": times[k] / times["catboost"] for k in ("adacap", "fast", "balanced")
+        }
+        rows.append({"table": name, **{f"{k} s": v for k, v in times.items()}, **ratio})
+    return rows
+
+
+# --- (c) a bag of ten -------------------------------------------------------------------------
+
+
+def bags(seconds: float) -> list[Row]:
+    rows = []
+    for n in (80, 400):
+        X, y = table(n)
+        for name, settings in {
+            "MLP, J = 512": {"architecture": "mlp", "width": 512},
+            "GLU, J = 512": {"architecture": "glu", "width": 512},
+            "default": {},
+        }.items():
+
+            def bag(k: int, X: Any = X, y: Any = y, settings: Any = settings) -> None:
+                adacap.AdaCapRegressor(
+                    n_estimators=k, max_iter=100, refit_net=False, random_state=0, **settings
+                ).fit(X, y)
+
+            times = medians({"one": lambda: bag(1), "ten": lambda: bag(10)}, seconds)
+            ratio = times["ten"] / times["one"]
+            rows.append(
+                {"n": n, "net": name, "one s": times["one"], "ten s": times["ten"], "ratio": ratio}
+            )
+    return rows
+
+
+# --- (d) prediction ---------------------------------------------------------------------------
+
+
+def predictions(seconds: float) -> list[Row]:
+    X_fit, y_fit = table(500)
+    X, _ = table(100_000)
+    rows = []
+    for architecture in ("mlp", "glu"):
+        for width in (128, 512):
+            est = adacap.AdaCapRegressor(
+                architecture=architecture, width=width, max_iter=5, random_state=0
+            ).fit(X_fit, y_fit)
+            network = est.network_
+            weights = [m.weight.detach().T for m in network.modules() if isinstance(m, nn.Linear)]
+            x = torch.from_numpy(X)
+
+            def products(weights: Any = weights, x: torch.Tensor = x) -> torch.Tensor:
+                """The same products on the same rows, nothing between them."""
+                parts = []
+                for rows_ in x.split(512):
+                    for W in weights:
+                        rows_ = rows_[:, : len(W)] @ W
+                    parts.append(rows_)
+                return torch.cat(parts)
+
+            with torch.inference_mode():
+                times = medians(
+                    {"predict": lambda est=est: est.predict(X), "products": products}, seconds
+                )
+            per_second = {f"{k} rows/s": round(len(X) / t) for k, t in times.items()}
+            share = times["products"] / times["predict"]
+            rows.append({"net": architecture, "J": width, **per_second, "share": share})
+    return rows
+
+
+# --- (e) growth with n, (f) start -------------------------------------------------------------
+
+
+def grow_once(n: int) -> Row:
+    """One default fit on n rows, in a process of its own."""
+    X, y = table(n, 50)
+    begin = time.perf_counter()
+    np.array(X).std(0)
+    read = time.perf_counter() - begin
+    adacap.AdaCapRegressor(max_iter=2, random_state=0).fit(X[:200], y[:200])
+    begin = time.perf_counter()
+    adacap.AdaCapRegressor(random_state=0).fit(X, y)
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return {
+        "n": n,
+        "fit s": seconds,
+        "read s": read,
+        "peak GB": peak,
+        "float32 data GB": X.nbytes / 1e9,
+    }
+
+
+def growth(seconds: float) -> list[Row]:
+    rows = [
+        json.loads(_run([sys.argv[0], "--grow", str(n)]))
+        for n in (2_000, 20_000, 200_000, 1_000_000)
+    ]
+    base = rows[1]["fit s"]
+    for row in rows:
+        row["fit/(fit 20,000)"] = row["fit s"] / base
+        row["allowed GB"] = 3 * row["float32 data GB"] + 1
+    return rows
+
+
+def start(seconds: float) -> list[Row]:
+    """Imports in fresh processes, and the first fit against the second."""
+    nothing = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+    first = (
+        "import numpy as np; from adacap import AdaCapRegressor; "
+        "X = np.random.default_rng(0).normal(size=(100, 5)); "
+        "t = time.perf_counter(); AdaCapRegressor(random_state=0).fit(X, X[:, 0])"
+    )
+    snippets = {
+        "import adacap": "import adacap",
+        "import torch, sklearn.base": "import torch, sklearn.base",
+        "from adacap import AdaCapRegressor": "from adacap import AdaCapRegressor",
+        "first fit": first,
+        "second fit": first
+        + "; t = time.perf_counter(); AdaCapRegressor(random_state=0).fit(X, X[:, 0])",
+    }
+    actions = {
+        k: [float(_run(["-c", nothing.format(code)])) for _ in range(3)]
+        for k, code in snippets.items()
+    }
+    return [{"what": k, "seconds": float(np.median(v))} for k, v in actions.items()]
+
+
+def _run(arguments: list[str]) -> str:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{arguments} failed:\n{done.stderr}")
+    return done.stdout
+
+
+SECTIONS: dict[str, tuple[str, Callable[[float], list[Row]], float]] = {
+    "step": ("(a) One optimiser step", steps, 3.0),
+    "inverse": ("(b) Whole fit against the inverse-based reference", against_inverse, 6.0),
+    "peers": ("(b) Whole fits against other methods, defaults", against_peers, 3.0),
+    "bag": ("(c) A bag of ten against one", bags, 4.0),
+    "predict": ("(d) Prediction against the bare products", predictions, 3.0),
+    "growth": ("(e) Growth with n, 50 columns", growth, 0.0),
+    "start": ("(f) Imports and first fit", start, 0.0),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, by comma")
+    parser.add_argument("--out", type=Path, default=Path("speed.json"))
+    parser.add_argument("--grow", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.grow:
+        print(json.dumps(grow_once(options.grow)))
+        return
+    unknown = [name for name in options.only.split(",") if name not in SECTIONS]
+    if unknown:
+        parser.error(f"unknown sections {unknown}; known: {', '.join(SECTIONS)}")
+    torch.empty(31 << 20, dtype=torch.uint8)  # what training does: see adacap.training.loop
+    results: dict[str, list[Row]] = {}
+    for name in options.only.split(","):
+        title, measure, seconds = SECTIONS[name]
+        results[name] = measure(seconds)
+        show(title, results[name])
+        save(options.out, results)
+
+
+if __name__ == "__main__":
+    main()
