@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adacap._version import __version__
+from adacap.cli import bench, data
 
 __all__ = ["main"]
 
@@ -16,6 +17,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(value: bool) -> None:

@@ -1,0 +1,296 @@
+"""``adacap data``: list, fetch, show and verify data sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from adacap.bench.verify import Verdict
+    from adacap.datasets import Task
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Data sets: list, fetch, show, verify.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_MNIST = "mnist"
+
+Suites = Annotated[
+    list[str] | None, typer.Option("--suite", "-s", help="Suite, key, .toml or .csv file.")
+]
+Keys = Annotated[list[str] | None, typer.Argument(help="Keys, suites, .toml or .csv files.")]
+Folder = Annotated[Path | None, typer.Option(help="Data folder, looked in first.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _exit_codes(command: Callable[..., None]) -> Callable[..., None]:
+    """Exit 1 for a problem with data, 2 for a wrong argument, each with its message alone."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        from adacap.exceptions import AdaCapError
+
+        try:
+            command(*args, **options)
+        except AdaCapError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from error
+        except ValueError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from error
+
+    return run
+
+
+@app.command("list")
+@_exit_codes
+def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) -> None:
+    """List the tasks and whether their data are present."""
+    from adacap.datasets import SUITES, catalogue, find_tasks
+
+    tasks = find_tasks(suite) if suite else tuple(catalogue().values())
+    rows = [_summary(task, folder) for task in tasks]
+    if as_json:
+        _print_json(rows)
+        return
+    columns = ("key", "name", "kind", "n", "p", "place")
+    _print_table([[row[name] for name in columns] for row in rows], columns)
+    present = sum(row["place"] != "absent" for row in rows)
+    typer.echo(f"{present} of {len(rows)} present. n and p are the paper's, else of the file.")
+    if not suite:
+        names = ", ".join(f"{name} ({text})" for name, text in SUITES.items())
+        typer.echo(f"Suites: {names}. Images: {_MNIST}.")
+
+
+@app.command()
+@_exit_codes
+def show(
+    key: Annotated[str, typer.Argument(help="Key of a task, or a .csv file.")],
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show all that is known of a task, and its columns if its data are present."""
+    from adacap.datasets import find_task, load_table
+    from adacap.datasets.places import how_to_get
+
+    task = find_task(key)
+    place = _place(task, folder)
+    fields = {**task.to_dict(), "place": place}
+    if place != "absent":
+        table = load_table(task, folder=folder)
+        fields["usable_rows"] = len(table.y)
+        fields["classes"] = table.classes
+        fields["table_columns"] = {
+            str(name): {"type": str(X.dtype), "distinct": int(X.nunique())}
+            for name, X in table.X.items()
+        }
+    elif task.file is not None:
+        fields["how_to_get"] = how_to_get(task, task.file)
+    if as_json:
+        _print_json(fields)
+        return
+    for name, value in fields.items():
+        if value not in (None, "", (), {}):
+            _print_field(name, value)
+
+
+@app.command()
+@_exit_codes
+def fetch(
+    keys: Keys = None,
+    suite: Suites = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to; the cache by default.")] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="Address of a copy of the data folder to fetch from.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Download even what is there.")] = False,
+    check: Annotated[
+        bool, typer.Option(help="Compare checksums; else the shape of the table alone.")
+    ] = True,
+    retries: Annotated[int, typer.Option(min=0, help="Further tries after a fault.")] = 3,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Download data sets from their public sources."""
+    from rich.console import Console
+
+    from adacap.datasets.download import Transfer
+    from adacap.datasets.progress import show_progress
+    from adacap.exceptions import AdaCapError
+
+    console = Console(stderr=True, soft_wrap=True)
+    results = []
+    for key, fetch_one in _fetchers(_named(keys, suite)):
+        with show_progress(key, console) as progress:
+            transfer = Transfer(progress, retries, timeout)
+            try:
+                facts = fetch_one(
+                    folder=folder, mirror=mirror, force=force, check=check, transfer=transfer
+                )
+                results.append({"key": key, "status": "ok", **facts})
+            except (AdaCapError, OSError) as error:
+                results.append({"key": key, "status": "failed", "reason": str(error)})
+    if as_json:
+        _print_json(results)
+    for result in [] if as_json else results:
+        typer.echo(f"{result['key']}: {result.get('reason') or result['place']}")
+        if "hidden_by" in result:
+            typer.echo(f"{result['key']}: but {result['hidden_by']} is looked at first", err=True)
+    if any(result["status"] == "failed" for result in results):
+        raise typer.Exit(1)
+
+
+@app.command()
+@_exit_codes
+def verify(
+    keys: Keys = None, suite: Suites = None, folder: Folder = None, as_json: AsJson = False
+) -> None:
+    """Compare what is present with checksums and with the papers' tables."""
+    from adacap.bench.verify import verify_mnist, verify_task
+    from adacap.datasets import catalogue, find_tasks
+
+    names = [*(keys or []), *(suite or [])]
+    tasks = find_tasks(name for name in names if name != _MNIST) if names else catalogue().values()
+    verdicts = [verify_task(task, folder) for task in tasks]
+    if not names or _MNIST in names:
+        verdicts.append(verify_mnist(folder))
+    if as_json:
+        _print_json([verdict.to_dict() for verdict in verdicts])
+    else:
+        _print_verdicts(verdicts)
+    if any(verdict.status == "mismatch" for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+# ------------------------------------------------------------------------------- helpers
+
+
+def _named(keys: list[str] | None, suites: list[str] | None) -> list[str]:
+    names = [*(keys or []), *(suites or [])]
+    if not names:
+        raise ValueError("Nothing to fetch: name keys, or a suite with --suite.")
+    return names
+
+
+def _fetchers(names: list[str]) -> list[tuple[str, Callable[..., dict[str, str]]]]:
+    """Key and function of everything to fetch; tasks of one file share a download."""
+    from adacap.datasets import find_tasks
+
+    tasks: dict[str, Task] = {}
+    for task in find_tasks(name for name in names if name != _MNIST):
+        tasks.setdefault(task.file.path if task.file else task.key, task)
+    jobs = [(task.key, partial(_fetch_task, task)) for task in tasks.values()]
+    return [*jobs, (_MNIST, partial(_fetch_mnist))] if _MNIST in names else [*jobs]
+
+
+def _fetch_task(task: Task, **options: Any) -> dict[str, str]:
+    from adacap.datasets import fetch
+    from adacap.datasets.places import locate
+
+    path = fetch(task, **options)
+    if path is None or task.file is None:
+        return {"place": "built in"}
+    found = locate(task.file, options["folder"])
+    return {"place": str(path)} | ({} if found == path else {"hidden_by": str(found)})
+
+
+def _fetch_mnist(*, check: bool, **options: Any) -> dict[str, str]:
+    from adacap.datasets.catalogue import mnist_files
+    from adacap.datasets.fetching import fetch_file
+
+    places = [
+        fetch_file(file, check=None if check else lambda content: None, **options)
+        for file in mnist_files().values()
+    ]
+    return {"place": str(places[0].parent)}
+
+
+def _place(task: Task, folder: Path | None) -> str:
+    from adacap.datasets.places import locate
+
+    if task.file is None:
+        return "built in"
+    return str(locate(task.file, folder) or "absent")
+
+
+def _summary(task: Task, folder: Path | None) -> dict[str, Any]:
+    columns = None if task.columns is None else task.columns - 1
+    figures = task.figures
+    return {
+        "key": task.key,
+        "name": task.name,
+        "kind": task.kind,
+        "n": figures.n if figures else task.rows,
+        "p": figures.p if figures else columns,
+        "suites": task.suites,
+        "place": _place(task, folder),
+    }
+
+
+def _print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def _print_table(rows: list[list[Any]], columns: tuple[str, ...]) -> None:
+    """Aligned text, numbers to the right; nothing is cut, so that it can be searched."""
+    cells = [[*columns], *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(columns))]
+    numeric = [any(isinstance(row[j], int) for row in rows) for j in range(len(columns))]
+    for row in cells:
+        parts = zip(row, widths, numeric, strict=True)
+        line = "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in parts)
+        typer.echo(line.rstrip())
+
+
+def _print_field(name: str, value: Any) -> None:
+    if name == "table_columns":
+        typer.echo(f"columns used ({len(value)}):")
+        rows = [
+            [f"  {column}", facts["type"], facts["distinct"]] for column, facts in value.items()
+        ]
+        _print_table(rows, ("  name", "type", "distinct"))
+    elif isinstance(value, dict):
+        typer.echo(f"{name}:")
+        for inner, each in value.items():
+            if each not in (None, "", (), {}):
+                _print_field(f"  {inner}", each)
+    elif isinstance(value, tuple):
+        typer.echo(f"{name}: {', '.join(str(each) for each in value)}")
+    else:
+        typer.echo(f"{name}: {value}")
+
+
+def _print_verdicts(verdicts: list[Verdict]) -> None:
+    columns = ("key", "status", "n", "p", "continuous", "categorical", "sha256", "name")
+    rows = []
+    for verdict in verdicts:
+        checks = {check.name: check for check in verdict.checks}
+        figures: list[Any] = [
+            checks[name].found if name in checks else None for name in columns[2:6]
+        ]
+        sums = [check.status for check in verdict.checks if check.name == "sha256"]
+        rows.append(
+            [verdict.key, verdict.status, *figures, ", ".join(sorted(set(sums))), verdict.name]
+        )
+    _print_table(rows, columns)
+    for verdict in verdicts:
+        for check in verdict.checks:
+            if check.status in ("explained", "mismatch"):
+                expected = f"expected {check.expected}, found {check.found}"
+                typer.echo(f"{verdict.key}: {check.status}: {check.name}: {expected}")
+        for note in verdict.notes:
+            typer.echo(f"{verdict.key}: {note}")
+    counts = [f"{sum(v.status == s for v in verdicts)} {s}" for s in _STATUSES]
+    typer.echo(f"{len(verdicts)} checked: {', '.join(counts)}.")
+
+
+_STATUSES = ("ok", "explained", "mismatch", "absent")
