@@ -1,0 +1,1 @@
+"""The benchmark: tasks × splits × methods, run, stored and reported."""

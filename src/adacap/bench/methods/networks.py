@@ -1,0 +1,83 @@
+"""Networks: our presets, scikit-learn's, fastai's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adacap.bench.methods.factory import EVERY_KIND, Factory, check_kind
+from adacap.bench.methods.registry import Method, threads
+
+__all__ = ["METHODS", "Preset"]
+
+# The keys of adacap.nn.ARCHITECTURES, which cannot be listed without loading torch.
+_ARCHITECTURES = {
+    "fast-mlp": "2 × 256 ReLU, 200 iterations",
+    "mlp": "2 × 512 ReLU",
+    "batch-mlp": "2 × 512 ReLU, 20 epochs in batches of 256, an hour at most",
+    "fast-snn": "2 × 256 SELU, 200 iterations",
+    "snn": "2 × 512 SELU",
+    "resblock": "2 residual blocks",
+    "batch-resblock": "2 residual blocks, 50 epochs in batches of 256, an hour at most",
+    "glu-mlp": "3 gated blocks",
+}
+_CATEGORY_OF = {"adacap": "AdaCap", "tikhonov": "Tikhonov", "plain": "DNN"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """``build`` of a preset. Columns come encoded and standardised: the net takes them as is."""
+
+    name: str
+
+    def __call__(self, kind: str, seed: int) -> Any:
+        """Fresh estimator."""
+        check_kind(kind, EVERY_KIND, self.name)
+        from adacap.estimators import make
+
+        return make(
+            self.name,
+            "regression" if kind == "regression" else "classification",
+            preprocessing="none",
+            random_state=seed,
+            n_jobs=threads(),
+        )
+
+
+def _build_fastai(kind: str, seed: int) -> Any:
+    check_kind(kind, EVERY_KIND, "fastai")
+    from adacap.bench.methods.fastai_learner import FastaiClassifier, FastaiRegressor, load_fastai
+
+    load_fastai()  # now, so that a measured fit does not include it
+    return FastaiRegressor(seed) if kind == "regression" else FastaiClassifier(seed)
+
+
+def _preset(scheme: str, architecture: str, note: str) -> Method:
+    name = architecture if scheme == "plain" else f"{scheme}-{architecture}"
+    return Method(name, _CATEGORY_OF[scheme], EVERY_KIND, Preset(name), ("torch",), note=note)
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "sk-mlp",
+        "DNN",
+        EVERY_KIND,
+        Factory("sklearn.neural_network", "MLPRegressor", "MLPClassifier", seed="random_state"),
+        ("sklearn",),
+        note="one layer of 100",
+    ),
+    Method(
+        "fastai",
+        "DNN",
+        EVERY_KIND,
+        _build_fastai,
+        ("fastai",),
+        "fastai",
+        note="tabular learner, 50 epochs of its one-cycle policy",
+    ),
+    *(
+        _preset(scheme, architecture, note)
+        for scheme in ("adacap", "tikhonov", "plain")
+        for architecture, note in _ARCHITECTURES.items()
+    ),
+)

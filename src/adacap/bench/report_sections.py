@@ -1,0 +1,234 @@
+"""Sections of the benchmark page; those that follow the filters are filled in by its script."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from adacap.bench.metrics import ScoreTable, failures, leaderboard, paired_bootstrap
+from adacap.bench.metrics.cells import COUNTED
+from adacap.bench.report_data import EASY_LIMIT
+from adacap.bench.tables import failure_reason, top1_table
+from adacap.page import Column, Page
+
+__all__ = [
+    "add_contests",
+    "add_failures",
+    "add_interactive",
+    "add_lead",
+    "add_overview",
+    "add_reading",
+    "add_versions",
+    "subtitle",
+]
+
+_DIALOG = """<dialog id='detail' aria-labelledby='detail-title'><div class='dialog-head'>
+<h2 id='detail-title'></h2><button type='button' id='detail-close'>Close</button></div>
+<div id='detail-body'></div></dialog>"""
+
+
+_MEANINGS = {
+    "experiment": "one train/test split of one task; several seeds of a method on it are averaged",
+    "mean ± s.e.": "mean test score over experiments; "
+    "the standard error includes the differences between tasks",
+    "P90, P95": "share of experiments in which best ≥ 0.9 (0.95) · own error; "
+    "for accuracy and AUC own ≥ 0.9 · best",
+    "PMA": "mean ratio to the best: best/own for errors, own/best for accuracy and AUC",
+    "rank": "Friedman rank: mean place over experiments, ties sharing theirs, "
+    "among methods without gaps",
+    "top 1": "share of experiments a method wins; methods that tie divide the point",
+    "critical difference": "Nemenyi's test at the 5 % level on ranks by task, "
+    "since splits of a task are not independent",
+    "fit, relative": "mean seconds of fit, and as a multiple of the reference's "
+    "on the same experiments",
+    "†": "a method without a result for some experiments: averaged over those it has, not ranked",
+}
+
+
+def subtitle(frame: pd.DataFrame) -> str:
+    """When the results were made."""
+    if "created" not in frame.columns or frame["created"].isna().all():
+        return ""
+    days = frame["created"].dropna().astype(str).str.slice(0, 10)
+    first, last = days.min(), days.max()
+    return f"Results of {first}" if first == last else f"Results of {first} to {last}"
+
+
+def add_overview(page: Page, frame: pd.DataFrame, tables: Mapping[str, ScoreTable]) -> None:
+    """How much was measured, and what lacks."""
+    counted = frame["status"].isin(COUNTED)
+    imported = int((frame["status"] == "imported").sum())
+    facts: dict[str, object] = {
+        "tasks": frame["task"].nunique(),
+        "methods": frame["method"].nunique(),
+        "experiments": len(frame[["task", "split"]].drop_duplicates()),
+        "records with a result": int(counted.sum()),
+        "records without": int((~counted).sum()),
+    }
+    if imported:
+        facts["of which imported"] = imported
+    section = page.section("Overview").facts(facts)
+    gaps = {name: len(table.missing()) for name, table in tables.items() if table.missing()}
+    if gaps:
+        parts = ", ".join(
+            f"{n} of {tables[name].values.size} cells of {tables[name].metric.label}"
+            for name, n in gaps.items()
+        )
+        section.note(
+            f"Some methods lack results: {parts}. They are marked † and not ranked; nothing was "
+            "filled in."
+        )
+
+
+def add_interactive(page: Page) -> None:
+    """Places that the script fills: leaderboard, figures, tasks, and the dialog for details."""
+    board = page.section("Leaderboard")
+    board.html("<div id='controls'></div>")
+    board.html("<noscript><p class='note'>The leaderboard needs JavaScript.</p></noscript>")
+    board.html("<p id='summary' role='status'></p>")
+    board.html("<p id='nothing' class='note' hidden>No result matches these filters.</p>")
+    board.html("<div id='board' data-follows></div>")
+    board.text("Choose a method for its scores on every task and split.")
+    ranks = page.section("Which differences are real", name="ranks-section")
+    ranks.html("<div data-follows><div id='ranks'></div><p id='ranks-note'></p></div>")
+    trade = page.section("Time against error", name="time")
+    trade.html(
+        "<figure class='chart' data-follows><div id='trade-off' class='plot'></div><figcaption>"
+        "Each point is a method; along the dotted front nothing is both faster and better. Open "
+        "symbols lack some results. Choose a point for its scores.</figcaption></figure>"
+    )
+    wins = page.section("Who beats whom", name="wins-section")
+    wins.html(
+        "<figure class='chart' data-follows><div id='wins' class='plot'></div><figcaption>Share of "
+        "experiments, in per cent, in which the method of the line beats that of the column; a tie "
+        "is half a win.</figcaption></figure>"
+    )
+    tasks = page.section("Tasks").text("Choose a task for the scores of every method.")
+    tasks.html(f"<div id='task-table' data-follows></div>{_DIALOG}")
+
+
+def add_contests(page: Page, tables: Mapping[str, ScoreTable]) -> None:
+    """First places by category in the paper's restricted contests."""
+    found = top1_table([table for name, table in tables.items() if name != "r2"], limit=EASY_LIMIT)
+    if found is None:
+        return
+    columns = [
+        Column(column.title)
+        if column.digits is None
+        else Column(column.title, "number", column.digits, " %")
+        for column in found.columns
+    ]
+    rows = [[row[0], *(100 * value for value in row[1:])] for row in found.rows]  # type: ignore[operator]
+    section = page.section("First places by category", name="contests").text(found.caption)
+    section.table(columns, rows)
+    for note in found.notes:
+        section.note(note)
+
+
+def add_lead(page: Page, tables: Mapping[str, ScoreTable]) -> None:
+    """Paired bootstrap of the leader of each main metric against all others."""
+    main = [tables[name] for name in ("rmse", "auc") if name in tables]
+    rows = [row for table in main for row in lead_numbers(table)]
+    if not rows:
+        return
+    columns = [
+        Column("metric", filter=len(main) > 1),
+        Column("leader"),
+        Column("against"),
+        Column("mean difference", "number", 4, help="leader minus the other"),
+        Column("low", "number", 4, help="lower end of the 95 % interval"),
+        Column("high", "number", 4, help="upper end of the 95 % interval"),
+        Column("leader ahead", "number", 1, " %", help="share of resamples the leader wins"),
+        Column("experiments", "number", 0),
+    ]
+    section = page.section("Is the leader ahead", name="lead")
+    section.text(
+        "Mean difference between the method with the best mean and each other one, over the "
+        "experiments both have, with the 95 % interval of a bootstrap that draws whole tasks. An "
+        "interval that holds 0 leaves the question open."
+    )
+    section.table([columns[2], *columns[:2], *columns[3:]], rows, search=True)
+
+
+def lead_numbers(table: ScoreTable) -> list[tuple[object, ...]]:
+    """Rows of the section: other, metric, leader, difference, interval, share, experiments."""
+    board = leaderboard(table)
+    leader = str(board["method"].iloc[0])
+    rows: list[tuple[object, ...]] = []
+    for method in board["method"].iloc[1:]:
+        pair = table.values[:, [table.column(leader), table.column(method)]]
+        met = table.take_experiments(~np.asarray(np.isnan(pair).any(axis=1)))
+        if len({task for task, _ in met.experiments}) < 2:
+            continue  # one task is not enough to draw from
+        found = paired_bootstrap(table, leader, method)
+        interval = found.mean, found.low, found.high
+        share = 100 * found.first_better
+        rows.append((method, table.metric.label, leader, *interval, share, found.n_experiments))
+    return rows
+
+
+def add_failures(page: Page, frame: pd.DataFrame, unavailable: Mapping[str, str]) -> None:
+    """Jobs that came to nothing and methods that could not be run, each with its reason."""
+    failed = failures(frame).to_dict("records")
+    if not failed and not unavailable:
+        return
+    section = page.section("What is missing", name="missing")
+    if failed:
+        columns = [
+            Column("method", filter=True),
+            Column("task"),
+            Column("split", "number", 0),
+            Column("seed", "number", 0),
+            Column("status", filter=True),
+            Column("reason", "long"),
+        ]
+        names = ("method", "task", "split", "seed", "status")
+        rows = [[*(row[name] for name in names), failure_reason(row)] for row in failed]
+        section.table(columns, rows, caption="Jobs without a result", search=True)
+    if unavailable:
+        section.table(
+            ["method", Column("reason", "long")],
+            list(unavailable.items()),
+            caption="Methods that could not be run",
+        )
+
+
+def add_reading(page: Page) -> None:
+    """What the numbers mean."""
+    section = page.section("How to read this", name="reading")
+    section.table(["name", Column("meaning", "long")], list(_MEANINGS.items()))
+
+
+def add_versions(page: Page, frame: pd.DataFrame, versions: Sequence[Mapping[str, str]]) -> None:
+    """Software the results were made with, and whether settings changed on the way."""
+    mixed = _mixed_settings(frame)
+    if not versions and not mixed and "settings_hash" not in frame.columns:
+        return
+    section = page.section("Versions and settings", name="versions")
+    if versions:
+        names = sorted({name for mapping in versions for name in mapping})
+        rows = [
+            [name, ", ".join(sorted({str(m[name]) for m in versions if name in m}))]
+            for name in names
+        ]
+        section.table(["package", Column("versions", "long")], rows)
+    if "settings_hash" in frame.columns:
+        section.facts(
+            {
+                "sets of versions": len(versions) or "unknown",
+                "settings": frame["settings_hash"].nunique(),
+            }
+        )
+    if mixed:
+        section.note(
+            f"The settings of {len(mixed)} methods changed between records of one task: "
+            f"{', '.join(mixed[:10])}{', …' if len(mixed) > 10 else ''}. Their means mix both."
+        )
+
+
+def _mixed_settings(frame: pd.DataFrame) -> list[str]:
+    if "settings_hash" not in frame.columns:
+        return []
+    counted = frame[frame["status"] == "ok"]
+    hashes = counted.groupby(["method", "task"])["settings_hash"].nunique()
+    return sorted({str(method) for method, _ in hashes[hashes > 1].index})

@@ -1,0 +1,260 @@
+"""Run what is missing: plan, feed an engine, store every record as it arrives."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adacap.bench.engines import Engine, Work, make_engine
+from adacap.bench.jobs import UNSUCCESSFUL
+from adacap.bench.methods import expand_methods
+from adacap.bench.plan import Order, Plan, Skipped, Tables, make_plan
+from adacap.bench.plugins import Plugin
+from adacap.bench.progress import Display
+from adacap.bench.settings import Settings
+from adacap.bench.split import make_split
+from adacap.bench.store import Store
+
+if TYPE_CHECKING:
+    from adacap.bench.methods import Method
+    from adacap.datasets import Task
+
+__all__ = ["Summary", "run"]
+
+
+@dataclass
+class Summary:
+    """What a run did.
+
+    Attributes
+    ----------
+    n_jobs : int
+        Jobs that the arguments name and that can be run.
+    n_before : int
+        Of these, how many the store held already.
+    counts : Counter of str
+        Records written now, by status.
+    skipped : list of Skipped
+        Jobs left out, with the reason.
+    seconds : float
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    """
+
+    n_jobs: int = 0
+    n_before: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: list[Skipped] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """130 if interrupted, 1 if a job failed or there was none to run, else 0."""
+        if self.interrupted:
+            return 130
+        failed = any(self.counts[status] for status in UNSUCCESSFUL)
+        return int(failed or self.n_before + self.counts.total() == 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {
+            "n_jobs": self.n_jobs,
+            "n_before": self.n_before,
+            "counts": dict(self.counts),
+            "skipped": [vars(skipped) for skipped in self.skipped],
+            "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
+        }
+
+
+def run(
+    tasks: Sequence[Task | str],
+    methods: Sequence[Method | str],
+    splits: Sequence[int],
+    seeds: Sequence[int],
+    store: Store | str | Path,
+    *,
+    engine: str | Engine = "local",
+    n_jobs: int = 1,
+    threads: int = 1,
+    time_limit: float | None = None,
+    retries: int = 1,
+    raw_target: bool = False,
+    retry_failed: bool = False,
+    address: str | None = None,
+    folder: str | Path | None = None,
+    plugins: Sequence[str | Path] = (),
+    progress: bool = False,
+) -> Summary:
+    """Measure methods on tasks; only jobs that the store does not hold are run.
+
+    Parameters
+    ----------
+    tasks : sequence of Task or str
+        Catalogue entries or their keys.
+    methods : sequence of Method or str
+        Registered methods, their names, or names of groups.
+    splits, seeds : sequences of int
+        Numbers of the 80/20 splits, and seeds of the methods.
+    store : Store or path
+        Where records go; written as jobs finish.
+    engine : {"local", "ray"} or Engine, default="local"
+    n_jobs : int, default=1
+        Jobs at once.
+    threads : int, default=1
+        Threads of each job, fixed so that timings compare.
+    time_limit : float, optional
+        Seconds for one job; then it is stopped and recorded as ``timeout``.
+    retries : int, default=1
+        How often a job is started again whose process died, before it counts as ``crashed``.
+    raw_target : bool, default=False
+        Targets without the transforms of the catalogue.
+    retry_failed : bool, default=False
+        Run again what failed, ran out of time or crashed before.
+    address : str, optional
+        Ray cluster to join.
+    folder : path, optional
+        Where the data sets are; see :func:`adacap.datasets.load_table`.
+    plugins : sequence of paths
+        Python files that register methods.
+    progress : bool, default=False
+        Show a bar on standard error.
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "results.sqlite"
+    >>> summary = run(["builtin-diabetes"], ["ridge"], splits=[0], seeds=[0], store=path)
+    >>> summary.counts["ok"], summary.exit_code
+    (1, 0)
+    """
+    start = time.monotonic()
+    _check(splits, seeds, n_jobs, threads, time_limit, retries)
+    loaded = [Plugin.read(path) for path in plugins]
+    settings = Settings(raw_target, loaded, folder)
+    tables = _tables(tasks, folder, raw_target)
+    plan = make_plan(
+        tables, _methods(methods), splits, seeds,
+        settings=settings, threads=threads, plugins=loaded,
+    )  # fmt: skip
+    if isinstance(engine, str):
+        engine = make_engine(
+            engine, n_jobs, threads=threads, time_limit=time_limit, retries=retries, address=address
+        )
+    with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
+        summary = _execute(plan, tables, opened, engine, retry_failed, progress)
+    summary.seconds = time.monotonic() - start
+    return summary
+
+
+def _check(
+    splits: Sequence[int],
+    seeds: Sequence[int],
+    n_jobs: int,
+    threads: int,
+    time_limit: float | None,
+    retries: int,
+) -> None:
+    for name, numbers in (("splits", splits), ("seeds", seeds)):
+        if not numbers or min(numbers) < 0:
+            raise ValueError(f"{name} must be numbers from 0, at least one, got {list(numbers)}.")
+    for name, number, least in (("n_jobs", n_jobs, 1), ("threads", threads, 1)):
+        if number < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {number!r}.")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be a positive number of seconds, got {time_limit!r}.")
+    if retries < 0:
+        raise ValueError(f"retries must be an integer of at least 0, got {retries!r}.")
+
+
+def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:
+    found: dict[str, Method] = {}
+    for method in methods:
+        for one in expand_methods([method]) if isinstance(method, str) else [method]:
+            found[one.name] = one
+    return tuple(found.values())
+
+
+def _tables(tasks: Sequence[Task | str], folder: str | Path | None, raw_target: bool) -> Tables:
+    from adacap.datasets import find_task, load_table
+
+    found = [find_task(task) if isinstance(task, str) else task for task in tasks]
+    return Tables(found, lambda task: load_table(task, folder=folder, raw_target=raw_target))
+
+
+def _execute(
+    plan: Plan, tables: Tables, store: Store, engine: Engine, retry_failed: bool, progress: bool
+) -> Summary:
+    done = store.done(retry_failed=retry_failed)
+    missing = [order for order in plan.orders if (order.job, order.settings_hash) not in done]
+    summary = Summary(
+        n_jobs=len(plan.orders),
+        n_before=len(plan.orders) - len(missing),
+        skipped=list(plan.skipped),
+    )
+    with Display(len(missing), show=progress) as display, _stop_on_interrupt() as stop:
+
+        def leave_out(task: str, reason: str, n_jobs: int) -> None:
+            summary.skipped.append(Skipped(task, "*", reason, n_jobs))
+            display.leave_out(n_jobs)
+
+        if missing:
+            with closing(engine.outcomes(_works(missing, tables, leave_out), stop)) as records:
+                for record in records:
+                    if store.add(record):
+                        summary.counts[record.status] += 1
+                    display.add(record)
+        summary.interrupted = stop()
+    return summary
+
+
+def _works(
+    orders: Sequence[Order], tables: Tables, leave_out: Callable[[str, str, int], None]
+) -> Iterator[Work]:
+    """Orders with their arrays, made once per split and when their turn comes.
+
+    The jobs of a task whose table cannot be read or encoded are left out.
+    """
+    for task, of_task in groupby(orders, lambda order: order.job.task):
+        waiting = list(of_task)
+        for index, of_split in groupby(list(waiting), lambda order: order.job.split):
+            try:
+                split = make_split(tables.get(task), index)
+            except Exception as error:  # whatever is wrong with one table, the others go on
+                leave_out(task, f"{type(error).__name__}: {error}", len(waiting))
+                break
+            for order in of_split:
+                waiting.remove(order)
+                yield order, split
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a flag, so that finished results are stored; the second hits."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped.is_set  # signals reach the main thread only
+        return
+
+    def note(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        stopped.set()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopped.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

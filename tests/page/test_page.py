@@ -1,0 +1,200 @@
+"""What a page is made of, and how it behaves in a browser."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adacap.page import Column, Page, Table
+from adacap.page.embed import plotly_script
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+SCROLLS = "document.documentElement.scrollWidth > window.innerWidth"
+
+
+def make_page(*, chart: bool = False) -> Page:
+    page = Page(f"Title {HOSTILE}", f"Subtitle {HOSTILE}")
+    section = page.section(f"Part {HOSTILE}").text(f"Prose {HOSTILE}").note(HOSTILE)
+    section.facts({HOSTILE: HOSTILE, "rows": 3})
+    columns = [
+        Column("name"),
+        Column("kind", filter=True),
+        Column("error", "number", 2, help="less is better"),
+        Column("remark", "long"),
+    ]
+    rows = [
+        (HOSTILE, "tree", 10.0, "long " * 40),
+        ("item 10", "net", 9.5, ""),
+        ("item 9", "net", None, ""),
+        ("plain", "tree", float("nan"), ""),
+        ("small", "tree", -0.5, ""),
+    ]
+    section.table(columns, rows, caption=HOSTILE, search=True)
+    if chart:
+        figure = {
+            "data": [{"type": "scatter", "x": [1, 2, 3], "y": [3.0, 1.0, 2.0], "name": HOSTILE}],
+            "layout": {"title": {"text": "A line"}, "template": {"layout": {"font": {"size": 99}}}},
+        }
+        page.section("Chart").chart(figure, caption=f"Caption {HOSTILE}", height=300)
+    return page
+
+
+def names(page: Any) -> list[str]:
+    rows = page.locator("tbody tr:not([hidden]) td:first-child")
+    return [text.replace(HOSTILE, "hostile") for text in rows.all_inner_texts()]
+
+
+def test_everything_is_escaped() -> None:
+    text = make_page().render()
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert text.count("&lt;script&gt;alert(1)") >= 8
+
+
+def test_no_charts_no_plotting_library() -> None:
+    assert len(make_page().render()) < 40_000
+
+
+def test_plotting_library_once() -> None:
+    pytest.importorskip("plotly")
+    page = make_page(chart=True)
+    page.section("Again").chart({"data": [], "layout": {}})
+    text = page.render()
+    assert text.count(plotly_script()) == 1
+    assert len(text.encode()) < 6_000_000
+    assert '"template"' not in text[-20_000:]
+
+
+def test_plotly_figures_are_taken(tmp_path: Path) -> None:
+    graph_objects = pytest.importorskip("plotly.graph_objects")
+    figure = graph_objects.Figure(graph_objects.Scatter(x=[1.0, 2.0], y=[0.123456789, 1.0]))
+    page = Page("Figure")
+    page.section("Chart").chart(figure)
+    assert "0.123457" in page.render()
+
+
+def test_section_names_are_unique_and_plain() -> None:
+    page = Page("t")
+    found = [page.section(title).name for title in ("Same!", "same", "Same ", "λ")]
+    assert found == ["same", "same-2", "same-3", "section"]
+    assert "href='#same-2'" in page.render()
+
+
+def test_misuse_is_named() -> None:
+    page = Page("t")
+    with pytest.raises(ValueError, match="Row 0 of the table has 1 values for 2 columns"):
+        Table([Column("a"), Column("b")], [("x",)])
+    with pytest.raises(ValueError, match="made of a-z, 0-9 and -, got 'A b'"):
+        page.data("A b", 1)
+    page.data("a", 1)
+    with pytest.raises(ValueError, match="has data named 'a' already"):
+        page.data("a", 2)
+    with pytest.raises(ValueError, match="cannot hold '</script'"):
+        page.script("x = '</SCRIPT>'")
+    with pytest.raises(ValueError, match="cannot hold '</'"):
+        page.style("a {} </style>")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        (Column("c", "number", 3), 1.23456, "1.235"),
+        (Column("c", "number"), 123456.0, "1.235e+05"),
+        (Column("c", "number", suffix=" %"), 12, "12 %"),
+        (Column("c"), None, "–"),
+        (Column("c", "number"), float("nan"), "–"),
+        (Column("c"), True, "True"),
+    ],
+)
+def test_values_as_text(column: Column, value: object, text: str) -> None:
+    assert column.show(value) == text
+
+
+def test_sorts_by_clicks_and_keys(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    page = visit(make_page().write(tmp_path / "p.html"))
+    head = page.locator("th", has_text="error")
+    assert head.get_attribute("aria-sort") == "none"
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    # By value, not by text: -0.5, 9.5, 10; what has no value is last either way.
+    assert names(page) == ["small", "item 10", "hostile", "item 9", "plain"]
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert names(page) == ["hostile", "item 10", "small", "item 9", "plain"]
+    page.locator("th", has_text="name").get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "none"
+    assert names(page) == ["hostile", "item 9", "item 10", "plain", "small"]  # 9 before 10
+
+
+def test_filters_by_choice_and_search(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    page = visit(make_page().write(tmp_path / "p.html"))
+    count = page.locator(".table-count")
+    assert count.inner_text() == "5 rows"
+    page.get_by_label("kind").select_option("net")
+    assert names(page) == ["item 10", "item 9"]
+    page.get_by_label("Search").fill("ITEM 9")
+    assert names(page) == ["item 9"]
+    assert count.inner_text() == "1 of 5 rows"
+    page.get_by_label("kind").select_option("all")
+    page.get_by_label("Search").fill("")
+    assert count.inner_text() == "5 rows"
+
+
+def test_hostile_text_is_only_text(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    pytest.importorskip("plotly")
+    page = visit(make_page(chart=True).write(tmp_path / "p.html"))
+    page.locator(".plot .main-svg").first.wait_for()
+    assert page.locator("h1").inner_text() == f"Title {HOSTILE}"
+    assert page.locator("main img").count() == 0
+
+
+def test_chart_follows_the_colour_scheme(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    pytest.importorskip("plotly")
+    page = visit(make_page(chart=True).write(tmp_path / "p.html"))
+    colour = "document.querySelector('.plot')._fullLayout.font.color"
+    assert page.evaluate(colour) == "#1a1d21"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{colour} === '#e8eaed'")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    # Paper is light, whatever the screen is.
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(f"{colour} === '#1a1d21'")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function(f"{colour} === '#e8eaed'")
+
+
+def test_no_button_sends_data_away(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    pytest.importorskip("plotly")
+    page = visit(make_page(chart=True).write(tmp_path / "p.html"))
+    page.locator(".plot .main-svg").first.wait_for()
+    titles = page.locator(".modebar-btn").evaluate_all("b => b.map(x => x.dataset.title)")
+    assert titles
+    assert not [title for title in titles if "hare" in title or "loud" in title]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_sideways_scrolling(tmp_path: Path, visit: Callable[..., Any], width: int) -> None:
+    pytest.importorskip("plotly")
+    page = visit(make_page(chart=True).write(tmp_path / "p.html"), width=width)
+    page.locator(".plot .main-svg").first.wait_for()
+    assert page.evaluate(SCROLLS) is False
+
+
+def test_on_paper_the_tools_are_gone(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    page = visit(make_page().write(tmp_path / "p.html"))
+    assert page.locator(".table-tools").is_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert not page.locator(".table-tools").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(26, 29, 33)"
+
+
+def test_the_policy_forbids_requests(tmp_path: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(make_page().write(tmp_path / "p.html").resolve().as_uri())
+    asked = "fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'blocked')"
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    assert page.evaluate(asked) == "blocked"
+    assert any("Content Security Policy" in text for text in refused)
+    page.close()
