@@ -1,0 +1,174 @@
+"""From a fitted estimator to one ONNX file."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from adacap._version import __version__
+from adacap.estimators._base import AdaCapBase
+from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.export.files import refuse_existing, write_at_once
+from adacap.export.graph import Graph, need
+from adacap.export.inputs import SAMPLES, Dtype, Input, check_dtype, check_estimator, inputs_of
+from adacap.export.network import average, network
+from adacap.export.preprocessing import encode
+from adacap.lite.files import Json
+
+__all__ = ["to_onnx"]
+
+
+def to_onnx(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    dtype: Dtype = "float64",
+    missing_text: str = "",
+) -> None:
+    """Write a fitted estimator as one ONNX graph: preprocessing, networks, output layer.
+
+    The graph has one input of shape (n, 1) per column, named as the column (``x0``, ``x1``, ...
+    where ``fit`` saw no names): numbers and booleans as floats, NaN where missing; dates as
+    seconds since 1970-01-01 UTC; text as strings. Its outputs are ``prediction``, and for a
+    classifier ``probabilities`` in the order of ``classes_``.
+
+    Parameters
+    ----------
+    estimator : AdaCapRegressor or AdaCapClassifier
+        Fitted.
+    path : str or path-like
+    force : bool, default=False
+        Whether to replace an existing file.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the numbers that go in and come out. float32 loses what a number like 20240131 has
+        beyond seven digits.
+    missing_text : str, default=""
+        The string that stands for a missing cell of text.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file at ``path`` and ``force`` is false.
+    ImportError
+        If the package onnx is not installed.
+    AdaCapError
+        If the backbone is the user's own and torch cannot trace it.
+
+    Notes
+    -----
+    The graph does not check what it is given: where ``predict`` raises, for instance on an
+    infinite number, its output is undefined.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from adacap import AdaCapRegressor
+    >>> from adacap.export import compare_onnx
+    >>> X = [[1.0, "red"], [2.0, "blue"], [None, "red"], [4.0, "blue"]]
+    >>> model = AdaCapRegressor(width=4, max_iter=2).fit(X, [1.0, 2.0, 3.0, 4.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_onnx(model, f"{folder}/m.onnx")
+    ...     difference = compare_onnx(model, f"{folder}/m.onnx", X)
+    >>> difference < 1e-5
+    True
+    """
+    model = check_estimator(estimator)
+    check_dtype(dtype)
+    need("onnx")
+    refuse_existing(path, force)
+    proto = _build(model, dtype, missing_text)
+    write_at_once(path, proto.SerializeToString(deterministic=True), force=force)
+
+
+def _build(model: AdaCapBase, dtype: str, missing_text: str) -> Any:
+    graph = Graph()
+    inputs, x, shape = _features(graph, model, dtype, missing_text)
+    spec = asdict(model.backbone_)
+    members = [network(graph, x, member.network, spec, shape) for member in model.members_]
+    output = graph.cast(average(graph, members), "float64")
+    codec = model.codec_
+    if isinstance(codec, RegressionCodec):
+        _regression(graph, output, codec, dtype)
+    else:
+        _classification(graph, output, codec, dtype)
+    metadata = {
+        "estimator": type(model).__name__,
+        "inputs": json.dumps([asdict(entry) for entry in inputs]),
+        "missing_text": missing_text,
+    }
+    return graph.model(type(model).__name__, metadata, __version__)
+
+
+def _features(
+    graph: Graph, model: AdaCapBase, dtype: str, missing_text: str
+) -> tuple[list[Input], str, tuple[int, ...]]:
+    """Declare the inputs; the features that networks read, and the shape of one row of them."""
+    if model.sample_shape_ is not None:  # images and the like, which preprocessing leaves alone
+        entry = Input(SAMPLES, SAMPLES, "samples", "float32")
+        graph.input(entry.name, entry.dtype, model.sample_shape_)
+        return [entry], entry.name, model.sample_shape_
+    columns: list[Json] = model.encoder_.to_dict()["columns"]
+    _refuse_marker(columns, missing_text)
+    inputs = inputs_of(columns, dtype)
+    for entry in inputs:
+        graph.input(entry.name, entry.dtype, (1,))
+    return (
+        inputs,
+        encode(graph, columns, inputs, missing_text),
+        (max(1, model.encoder_.n_features_out_),),
+    )
+
+
+def _refuse_marker(columns: list[Json], missing_text: str) -> None:
+    """Refuse a mark of missing cells that is a level itself."""
+    for plan in columns:
+        for part in plan["parts"]:
+            if missing_text in part.get("levels", ()):
+                raise ValueError(
+                    f"missing_text={missing_text!r} is to mean a missing cell, but it is a value "
+                    f"of column {plan['name']!r}. Pass another text, such as "
+                    "missing_text='<missing>'."
+                )
+
+
+def _regression(graph: Graph, output: str, codec: RegressionCodec, dtype: str) -> None:
+    scaled = graph.call("Mul", output, graph.constant(codec.scale))
+    values = graph.call("Add", scaled, graph.constant(codec.mean))
+    if codec.is_1d:
+        values = graph.call("Squeeze", values, graph.constant([1], np.int64))
+    graph.call("Cast", values, output="prediction", to=graph.element(dtype))
+    graph.output("prediction", dtype, () if codec.is_1d else (codec.n_targets,))
+
+
+def _classification(graph: Graph, output: str, codec: ClassCodec, dtype: str) -> None:
+    if len(codec.classes) == 2:
+        positive = graph.call("Sigmoid", output)
+        negative = graph.call("Sub", graph.constant([1.0]), positive)
+        shares = graph.call("Concat", negative, positive, axis=1)
+    else:
+        shares = graph.call("Softmax", output, axis=1)
+    best = graph.call("ArgMax", shares, axis=1, keepdims=0)
+    labels, kind = _labels(codec)
+    graph.call("Gather", graph.constant(labels, labels.dtype), best, output="prediction")
+    graph.call("Cast", shares, output="probabilities", to=graph.element(dtype))
+    graph.output("prediction", kind, ())
+    graph.output("probabilities", dtype, (len(codec.classes),))
+
+
+def _labels(codec: ClassCodec) -> tuple[Any, str]:
+    """Labels in one of the few types that every runtime can gather."""
+    classes = codec.classes
+    if classes.dtype.kind in "iu":
+        if int(classes.max()) > np.iinfo(np.int64).max:
+            return classes.astype(str).astype(object), "str"
+        return classes.astype(np.int64), "int64"
+    if classes.dtype.kind == "f":
+        return classes.astype(np.float64), "float64"
+    if classes.dtype.kind == "b":
+        return classes, "bool"
+    return np.array([str(label) for label in classes], dtype=object), "str"

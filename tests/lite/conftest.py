@@ -1,0 +1,54 @@
+"""Fitted models and the files they were saved to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adacap import lite
+
+N = 60
+
+
+@pytest.fixture(scope="session")
+def frame() -> pd.DataFrame:
+    """Every kind of column, with missing cells where a kind can have them."""
+    rng = np.random.default_rng(0)
+    gaps = rng.random((N, 3)) < 0.25
+    return pd.DataFrame(
+        {
+            "size": rng.normal(size=N),
+            "gaps": np.where(gaps[:, 0], np.nan, 1e6 + rng.lognormal(size=N)),
+            "rooms": rng.integers(1, 5, N),
+            "sold": rng.random(N) < 0.5,
+            "colour": rng.choice(["red", "green", "blue", None], N),
+            "pair": rng.choice(["nan", "inf"], N),
+            "city": pd.Series(rng.choice([f"city{i}" for i in range(20)], N)).mask(gaps[:, 1]),
+            "zone": pd.Categorical(rng.integers(0, 30, N)),
+            "when": pd.Series(
+                pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 9000, N), "h")
+            ).mask(gaps[:, 2]),
+            "same": 1.0,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def target(frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Standard deviation near 100, mean far from 0."""
+    return np.asarray(5000 + 100 * frame["size"] + 50 * (frame["colour"] == "red"))
+
+
+@pytest.fixture
+def reload(tmp_path: Path) -> Callable[[Any], Any]:
+    """Save an estimator and read the file without torch."""
+
+    def through_file(model: Any) -> Any:
+        path = tmp_path / "m.adacap"
+        model.save(path)
+        return lite.load(path)
+
+    return through_file
