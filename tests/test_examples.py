@@ -24,7 +24,7 @@ def output(request, tmp_path_factory) -> tuple[str, str]:
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": SOURCE},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert result.returncode == 0, result.stderr
     return script.stem, result.stdout

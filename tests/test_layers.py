@@ -1,4 +1,7 @@
-"""Who may import whom: exceptions < core < nn < training < estimators < (bench, report) < cli."""
+"""Who may import whom: exceptions < core < nn < training < estimators < (bench, report) < cli.
+
+`datasets`, `page` and `lite` stand beside the method: they know neither a tensor nor an estimator.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -15,6 +18,8 @@ RANK = {
     "core": 1,
     "nn": 2,
     "training": 3,
+    "datasets": 1,
+    "page": 1,
     "estimators": 4,
     "bench": 5,
     "report": 5,
@@ -29,6 +34,11 @@ LAYER_OF = {
     "training": "training",
     "estimators": "estimators",
     "persistence": "estimators",
+    "model_selection": "estimators",
+    "export": "estimators",
+    "datasets": "datasets",
+    "lite": "datasets",
+    "page": "page",
     "__init__": "estimators",
     "bench": "bench",
     "report": "report",
@@ -37,7 +47,14 @@ LAYER_OF = {
     "__main__": "cli",
 }
 # Libraries a layer does without: the method needs no estimator, a measurement no tensor.
-FORBIDDEN = {"core": "sklearn", "nn": "sklearn", "training": "sklearn", "bench": "torch"}
+FORBIDDEN = {
+    "core": "sklearn",
+    "nn": "sklearn",
+    "training": "sklearn",
+    "datasets": "torch",
+    "page": "torch",
+    "bench": "torch",
+}
 
 
 def layer_of(name: str) -> str:

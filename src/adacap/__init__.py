@@ -35,7 +35,10 @@ _HOME = {
     "ridge_coef": "adacap.core",
     "smooth": "adacap.core",
 }
-_PACKAGES = ("core", "estimators", "exceptions", "nn", "persistence", "training")
+_PACKAGES = (
+    "bench", "core", "datasets", "estimators", "exceptions", "export", "lite", "model_selection",
+    "nn", "page", "persistence", "training",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
