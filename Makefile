@@ -6,13 +6,13 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 CORE := .venv/.installed-core
 TEST := .venv/.installed-test
 
-.PHONY: help demo test check test-slow lint types format clean
+.PHONY: help demo test check test-slow bench-speed bench-front lint types format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
-	do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	do printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 demo: $(CORE) ## a short tour on a small data set
 	$(BIN)/adacap demo
@@ -22,6 +22,13 @@ test: lint types ## everything CI checks: style, types, doctests, README, tests 
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 -m "not slow"
 
 check: test ## the same as test
+
+bench-speed: $(TEST) ## what AdaCap costs, as ratios; five minutes, on an idle machine
+	$(BIN)/python benchmarks/speed
+
+bench-front: $(TEST) ## accuracy against time on the 15 small tasks; needs ADACAP_DATA; hours
+	$(BIN)/python benchmarks/front.py
+	$(BIN)/python benchmarks/front.py --write
 
 test-slow: $(TEST) ## the studies, minutes each
 	$(BIN)/pytest -m slow

@@ -598,6 +598,15 @@ def test_auto_weight_decay_is_for_solved_layers_only(data):
         np.testing.assert_array_equal(auto.predict(data.X), given.predict(data.X))
 
 
+def test_auto_weight_decay_fades_with_the_number_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    settings = {"validation_fraction": 0, "max_iter": 3, "width": 8, "random_state": 0}
+    auto = AdaCapRegressor(**settings).fit(X, X[:, 0])
+    given = AdaCapRegressor(weight_decay=0.5, **settings).fit(X, X[:, 0])
+    np.testing.assert_array_equal(auto.predict(X), given.predict(X))
+
+
 def test_auto_says_what_it_stood_for(data):
     model = fit(data)
     assert (model.scheme_, model.backbone_.name, model.backbone_.dropout) == ("adacap", "glu", 0.0)

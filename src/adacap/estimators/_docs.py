@@ -38,8 +38,8 @@ PARAMETERS = """Parameters
         ``"onecycle"``, ``"cosine"``, ``"linear"``, ``"constant"`` or ``(optimizer, n_steps) ->
         LRScheduler``.
     weight_decay : float or "auto", default="auto"
-        On the backbone, never on λ. Auto is 3 with a closed-form output layer (decoupled, so times
-        the learning rate at each step), 0 for the plain scheme.
+        On the backbone, never on λ. Auto is ``min(3, 1500 / n_train)`` with a closed-form output
+        layer (decoupled, so times the learning rate at each step), 0 for the plain scheme.
     dropout : float or "auto", default="auto"
     batch_norm : bool or "auto", default="auto"
         Auto is 0.2 and True for the plain scheme, off otherwise, as in the paper. Both concern

@@ -1,4 +1,4 @@
-"""Ready estimators by name: the paper's architectures under its protocol."""
+"""Ready estimators by name: the paper's architectures under its protocol, and our own settings."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ _ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "classification": AdaCapClassifier,
 }
 
+_SMALL = {"width": 128, "max_iter": 200, "batch_size": 512, "lambda_init": 1.0}
+TUNED: dict[str, dict[str, Any]] = {
+    "fast": {**_SMALL},
+    "balanced": {**_SMALL, "n_estimators": 5, "bagging": "folds"},
+}
+"""Settings by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
+
 
 def make(
     name: str, task: Literal["regression", "classification"] = "regression", **overrides: Any
 ) -> Any:
-    """Estimator for one row of the paper's architecture table, trained by its protocol.
+    """Estimator by name: a row of the paper's architecture table, or one of our own settings.
 
     Parameters
     ----------
     name : str
         An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
         example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists
-        all.
+        all. These are trained by the paper's protocol. ``"fast"`` is a small net, ``"balanced"`` a
+        bag of five of them, one per fold; see ``docs/SPEED.md``.
     task : {"regression", "classification"}, default="regression"
     **overrides
-        Any parameter of the estimator, to depart from the protocol.
+        Any parameter of the estimator, to depart from these settings.
 
     Returns
     -------
@@ -44,11 +52,12 @@ def make(
     Traceback (most recent call last):
     ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Known: ...
     """
-    if name not in PRESETS:
-        raise ValueError(suggest(name, PRESETS, "preset"))
+    if name not in PRESETS and name not in TUNED:
+        raise ValueError(suggest(name, [*PRESETS, *TUNED], "preset"))
     if task not in _ESTIMATORS:
         raise ValueError(suggest(task, _ESTIMATORS, "task"))
-    return _ESTIMATORS[task](**{**_protocol(PRESETS[name]), **overrides})
+    settings = TUNED[name] if name in TUNED else _protocol(PRESETS[name])
+    return _ESTIMATORS[task](**{**settings, **overrides})
 
 
 def _protocol(preset: Preset) -> dict[str, Any]:
