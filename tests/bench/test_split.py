@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from adacap.bench.split import SplitError, make_split, split_rows
-from adacap.datasets import Table, Task
+from adacap.datasets import Table, Task, load_table
 
 
 @pytest.mark.parametrize("n_rows", [5, 7, 103, 1000])
@@ -85,3 +85,11 @@ def test_a_table_without_usable_column_is_named():
     table = Table(Task("empty", "Empty", "regression"), X, np.arange(20.0))
     with pytest.raises(SplitError, match="no column of task 'empty': all 2 are constant"):
         make_split(table, 0)
+
+
+def test_an_encoded_matrix_is_standardised_and_nothing_else(data_folder):
+    table = load_table("mlr-regression12")
+    split = make_split(table, 0)
+    assert split.X_train.shape[1] == table.X.shape[1]
+    np.testing.assert_allclose(split.X_train.mean(0), 0.0, atol=1e-5)
+    assert set(np.round(split.X_train.std(0), 4)) <= {0.0, 1.0}

@@ -327,3 +327,10 @@ def test_row_keys_rarely_collide():
 def test_what_cannot_be_read_is_refused_with_the_way_out(X, error, message):
     with pytest.raises(error, match=message):
         read_table(X)
+
+
+def test_a_null_in_an_arrow_dictionary_is_missing():
+    column = pa.array(["a", None, "b", "a"]).dictionary_encode()
+    codes, levels = read_table(pa.table({"x": column})).codes(0)
+    found = [levels[code] if 0 <= code < len(levels) else None for code in codes]
+    assert found == ["a", None, "b", "a"]

@@ -139,7 +139,9 @@ def write_report(
         refuse_existing(out)
     with Store(store_path, read_only=True) as store:
         frame = _of_suite(store.frame(), suite)
-        sets = {tuple(sorted(record.versions.items())) for record in store.records()}
+        sets = {
+            tuple(sorted(record.versions.items())) for record in store.records(predictions=False)
+        }
     page = build_report(
         frame,
         title=title,

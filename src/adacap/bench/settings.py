@@ -93,7 +93,7 @@ class Settings:
 
         if task.file is None:
             return ""
-        if task.file.sha256:
+        if len(task.file.sha256) == 1:
             return task.file.sha256[0]
         path = locate(task.file, self.folder)
         return "absent" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()

@@ -276,7 +276,9 @@ def _read_frame(X: Any) -> Table:
     columns = []
     for j, series in enumerate(frame.iter_columns()):
         as_levels = isinstance(series.dtype, nw.Categorical | nw.Enum)
-        columns.append(_read_column(series.to_numpy(), _place(names, j), as_levels))
+        # arrow turns the nulls of a dictionary column into its last level
+        values = np.array(series.to_list(), dtype=object) if as_levels else series.to_numpy()
+        columns.append(_read_column(values, _place(names, j), as_levels))
     return Table(tuple(columns), names)
 
 

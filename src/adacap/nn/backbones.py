@@ -262,5 +262,5 @@ class ConvNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map images, or rows of pixels, to features."""
-        out: Tensor = self.features(x.reshape(len(x), *self.image_shape))
+        out: Tensor = self.features(x.reshape(x.shape[0], *self.image_shape))
         return out
