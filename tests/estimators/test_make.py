@@ -35,14 +35,14 @@ def test_there_are_eight_architectures_under_three_schemes():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(("name", "n_members"), [("fast", 1), ("balanced", 5)])
-def test_our_own_settings(name, task, n_members):
+@pytest.mark.parametrize(("name", "width"), [("fast", 64), ("balanced", 128)])
+def test_our_own_settings(name, task, width):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     model = make(name, task, max_iter=3, dropout=0.0, random_state=0).fit(X, y)
     assert type(model) is TASKS[task]
-    assert len(model.members_) == n_members
-    assert model.width == 128
+    assert len(model.members_) == 5
+    assert model.width == width
 
 
 def test_an_unknown_name_lists_our_settings_too():

@@ -16,10 +16,10 @@ _ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "classification": AdaCapClassifier,
 }
 
-_SMALL = {"width": 128, "max_iter": 200, "batch_size": 512, "lambda_init": 1.0}
+_FOLDS = {"n_estimators": 5, "bagging": "folds", "max_iter": 100, "batch_size": 512}
 TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_SMALL},
-    "balanced": {**_SMALL, "n_estimators": 5, "bagging": "folds"},
+    "fast": {**_FOLDS, "width": 64, "max_lr": 0.05, "lambda_init": 1.0},
+    "balanced": {**_FOLDS, "width": 128, "max_lr": 0.03, "lambda_init": 1.0},
 }
 """Settings by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
 
@@ -34,8 +34,8 @@ def make(
     name : str
         An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
         example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists
-        all. These are trained by the paper's protocol. ``"fast"`` is a small net, ``"balanced"`` a
-        bag of five of them, one per fold; see ``docs/SPEED.md``.
+        all. These are trained by the paper's protocol. ``"fast"`` and ``"balanced"`` are bags of
+        five small nets, one per fold; see ``docs/SPEED.md``.
     task : {"regression", "classification"}, default="regression"
     **overrides
         Any parameter of the estimator, to depart from these settings.
