@@ -1,8 +1,10 @@
 """Fixtures shared by all tests. The default dtype is left alone: tests of core ask for float64."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -58,3 +60,16 @@ def normal(seed: int) -> Callable[..., torch.Tensor]:
         return torch.randn(*shape, generator=generator, dtype=dtype)
 
     return draw
+
+
+@pytest.fixture(scope="module")  # one driver at a time: the next module starts its own
+def browser() -> Iterator[Any]:
+    """Headless Chromium; the test is skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs Chromium on the path")
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()

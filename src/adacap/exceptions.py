@@ -1,4 +1,7 @@
-"""Errors and warnings that adacap raises on purpose."""
+"""Errors and warnings that adacap raises on purpose, and the words for an unknown name."""
+
+import difflib
+from collections.abc import Iterable
 
 __all__ = [
     "AdaCapError",
@@ -7,6 +10,7 @@ __all__ = [
     "NonFiniteError",
     "NotPositiveDefiniteError",
     "NumericalWarning",
+    "suggest",
 ]
 
 
@@ -32,3 +36,17 @@ class ModelFileError(AdaCapError, ValueError):
 
 class NumericalWarning(UserWarning):
     """A result is valid but was obtained with numerical help."""
+
+
+def suggest(name: object, known: Iterable[str], what: str) -> str:
+    """Text of an error about an unknown name, with the nearest known one.
+
+    Examples
+    --------
+    >>> suggest("snnn", ["mlp", "snn"], "architecture")
+    "Unknown architecture 'snnn'. Did you mean 'snn'? Known: mlp, snn."
+    """
+    known = sorted(known)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"Unknown {what} {name!r}.{hint} Known: {', '.join(known)}."

@@ -2,7 +2,6 @@
 
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +59,6 @@ def make_frame(seed: int, n_tasks: int = 7, n_splits: int = 3, gaps: int = 0) ->
     frame.loc[: gaps - 1, ["status", "traceback"]] = ["failed", "Boom\nValueError: no\n"]
     frame.loc[: gaps - 1, scores] = np.nan
     return frame
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs Chromium on the path")
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -1,23 +1,10 @@
 """A headless browser that reports whatever a page says, asks for or throws."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-@pytest.fixture(scope="module")  # one driver at a time: the next module starts its own
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs Chromium on the path")
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, Numerica
 
 __all__ = ["cholesky_of_gram", "gram", "safe_cholesky", "solve_with"]
 
-_BLOCK = 128  # columns of a Gram product formed at a time; half of it for a quarter less time
+_BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 

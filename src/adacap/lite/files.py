@@ -18,14 +18,17 @@ import numpy.typing as npt
 from adacap._version import __version__
 from adacap.exceptions import ModelFileError
 
-__all__ = ["Json", "Tensors", "read", "refuse", "refusing", "require"]
+__all__ = [
+    "DESCRIPTION", "MOST_TEXT", "WEIGHTS", "Json", "Tensors", "read", "read_parts", "refuse",
+    "refusing", "require",
+]  # fmt: skip
 
 Json: TypeAlias = dict[str, Any]
 Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
 
-_DESCRIPTION, _WEIGHTS = "model.json", "weights.safetensors"
+DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
 _FORMAT, _FORMAT_VERSION = "adacap-model", 1
-_MOST_TEXT = 64 * 2**20  # bytes of JSON
+MOST_TEXT = 64 * 2**20  # bytes of JSON
 _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "BOOL": "|b1"}
 _BAD_ZIP = (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, struct.error)
@@ -62,6 +65,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Json, Tensors]:
     ModelFileError
         If the file is no model file, damaged, or of a version unknown here.
     """
+    text, weights = read_parts(path)
+    return _parse(text), _read_tensors(weights)
+
+
+def read_parts(path: str | os.PathLike[str]) -> tuple[bytes, bytes]:
+    """Both parts of a model file as they are, once the directory of the zip has been looked at."""
     with open(path, "rb") as file:
         start = file.read(4)
         require(start == b"PK\x03\x04", "it does not begin as a zip file.")
@@ -69,27 +78,26 @@ def read(path: str | os.PathLike[str]) -> tuple[Json, Tensors]:
     with refusing("the zip file is damaged", *_BAD_ZIP):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(archive.infolist(), len(content))
-            text, weights = archive.read(_DESCRIPTION), archive.read(_WEIGHTS)
-    return _parse(text), _read_tensors(weights)
+            return archive.read(DESCRIPTION), archive.read(WEIGHTS)
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
     """Look at what the directory of the zip declares before a byte of a part is read."""
     names = sorted(part.filename for part in parts)
-    require(names == [_DESCRIPTION, _WEIGHTS], f"its parts are {names}.")
+    require(names == [DESCRIPTION, WEIGHTS], f"its parts are {names}.")
     for part in parts:
         is_stored = part.compress_type == zipfile.ZIP_STORED
         is_whole = part.file_size == part.compress_size <= size
         require(is_stored and is_whole, f"{part.filename} is compressed or gives a false size.")
-        is_small = part.filename == _WEIGHTS or part.file_size <= _MOST_TEXT
-        require(is_small, f"{_DESCRIPTION} has {part.file_size} bytes, more than {_MOST_TEXT}.")
+        is_small = part.filename == WEIGHTS or part.file_size <= MOST_TEXT
+        require(is_small, f"{DESCRIPTION} has {part.file_size} bytes, more than {MOST_TEXT}.")
 
 
 def _parse(text: bytes) -> Json:
-    with refusing(f"{_DESCRIPTION} is no valid JSON", ValueError, RecursionError):
+    with refusing(f"{DESCRIPTION} is no valid JSON", ValueError, RecursionError):
         model = json.loads(text.decode(), object_pairs_hook=_object)
     is_model = isinstance(model, dict) and model.get("format") == _FORMAT
-    require(is_model, f"{_DESCRIPTION} does not describe an adacap model.")
+    require(is_model, f"{DESCRIPTION} does not describe an adacap model.")
     version = model.get("format_version")
     if version != _FORMAT_VERSION:
         refuse(
@@ -107,9 +115,9 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 def _read_tensors(content: bytes) -> Tensors:
     """Arrays of a safetensors file: length of the header, header in JSON, then the numbers."""
-    with refusing(f"{_WEIGHTS} is damaged", *_BAD_HEADER):
+    with refusing(f"{WEIGHTS} is damaged", *_BAD_HEADER):
         (length,) = struct.unpack_from("<Q", content)
-        require(length <= len(content) - 8, f"{_WEIGHTS} gives a false size of its header.")
+        require(length <= len(content) - 8, f"{WEIGHTS} gives a false size of its header.")
         header = json.loads(content[8 : 8 + length])
         header.pop("__metadata__", None)
         numbers = memoryview(content)[8 + length :]

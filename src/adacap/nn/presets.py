@@ -1,11 +1,11 @@
 """The paper's architecture table as data: eight rows, three training schemes."""
 
-import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import nn
 
+from adacap.exceptions import suggest
 from adacap.nn.backbones import GLU, MLP, SNN, ResNet
 
 __all__ = [
@@ -75,17 +75,3 @@ PRESETS: dict[str, Preset] = {
     for name, spec in ARCHITECTURES.items()
     for scheme in SCHEMES
 }
-
-
-def suggest(name: object, known: Iterable[str], what: str) -> str:
-    """Text of an error about an unknown name, with the nearest known one.
-
-    Examples
-    --------
-    >>> suggest("snnn", ["mlp", "snn"], "architecture")
-    "Unknown architecture 'snnn'. Did you mean 'snn'? Known: mlp, snn."
-    """
-    known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"Unknown {what} {name!r}.{hint} Known: {', '.join(known)}."

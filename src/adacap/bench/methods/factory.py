@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from adacap.bench.jobs import KINDS
-from adacap.bench.methods.registry import MethodError, threads, unknown
+from adacap.bench.methods.registry import MethodError, threads
+from adacap.exceptions import suggest
 
 __all__ = ["CLASSES", "EVERY_KIND", "REGRESSION", "Factory", "check_kind"]
 
@@ -27,7 +28,7 @@ def check_kind(kind: str, kinds: Set[str], what: str) -> None:
     adacap.bench.methods.registry.MethodError: MARS does regression, not 'binary'.
     """
     if kind not in KINDS:
-        raise MethodError(unknown(kind, KINDS, "kind"))
+        raise MethodError(suggest(kind, KINDS, "kind"))
     if kind not in kinds:
         raise MethodError(f"{what} does {' and '.join(sorted(kinds))}, not {kind!r}.")
 

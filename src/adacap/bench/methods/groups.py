@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from adacap.bench.methods.registry import METHODS, Method, MethodError, unknown
+from adacap.bench.methods.registry import METHODS, Method, MethodError
+from adacap.exceptions import suggest
 
 __all__ = ["GROUPS", "expand_methods"]
 
@@ -98,7 +99,7 @@ def expand_methods(names: Sequence[str]) -> tuple[Method, ...]:
     found: dict[str, Method] = {}
     for name in names:
         if name not in METHODS and name not in GROUPS:
-            raise MethodError(unknown(name, [*METHODS, *GROUPS], "method or group"))
+            raise MethodError(suggest(name, [*METHODS, *GROUPS], "method or group"))
         for member in GROUPS.get(name, (name,)):
             found[member] = METHODS[member]
     return tuple(found.values())

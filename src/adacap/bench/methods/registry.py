@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
 from adacap.bench.jobs import KINDS
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import AdaCapError, suggest
 
 __all__ = [
     "CATEGORIES",
@@ -23,7 +22,6 @@ __all__ = [
     "register",
     "threads",
     "unavailable",
-    "unknown",
 ]
 
 CATEGORIES: dict[str, str] = {
@@ -106,7 +104,7 @@ class Method:
         if not self.kinds:
             raise MethodError(f"Method {self.name!r} has no kind. Known: {', '.join(KINDS)}.")
         for kind in sorted(self.kinds - set(KINDS)):
-            raise MethodError(unknown(kind, KINDS, f"kind of method {self.name!r}:"))
+            raise MethodError(suggest(kind, KINDS, f"kind of method {self.name!r}:"))
         if not callable(self.build):
             raise MethodError(
                 f"build of method {self.name!r} must be a function of kind and seed, "
@@ -163,7 +161,7 @@ def find_method(name: str) -> Method:
     adacap.bench.methods.registry.MethodError: Unknown method 'catbost'. Did you mean 'catboost'...
     """
     if name not in METHODS:
-        raise MethodError(unknown(name, METHODS, "method"))
+        raise MethodError(suggest(name, METHODS, "method"))
     return METHODS[name]
 
 
@@ -208,20 +206,6 @@ def threads() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise MethodError(f"ADACAP_THREADS must be a positive whole number, got {text!r}.")
     return int(text)
-
-
-def unknown(name: object, known: Iterable[str], what: str) -> str:
-    """Text of an error about an unknown name, with the nearest known one.
-
-    Examples
-    --------
-    >>> unknown("ridg", ["lasso", "ridge"], "method")
-    "Unknown method 'ridg'. Did you mean 'ridge'? Known: lasso, ridge."
-    """
-    known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"Unknown {what} {name!r}.{hint} Known: {', '.join(known)}."
 
 
 def _is_installed(package: str) -> bool:
