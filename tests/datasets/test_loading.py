@@ -50,7 +50,7 @@ def test_features_and_target(write, tmp_path, no_data):
     ("name", "content"),
     [
         ("toy.csv", CONTENT),
-        ("toy.csv.gz", gzip.compress(CONTENT.encode())),
+        ("toy.csv.gz", gzip.compress(CONTENT.encode(), mtime=0)),
         ("toy.csv.zip", zipped("toy.csv", CONTENT)),
     ],
 )
