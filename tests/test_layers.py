@@ -1,6 +1,7 @@
 """Who may import whom: exceptions < core < nn < training < estimators < (bench, report) < cli.
 
-`datasets`, `page` and `lite` stand beside the method: they know neither a tensor nor an estimator.
+`datasets`, `files`, `page` and `lite` stand beside the method: they know neither a tensor nor an
+estimator.
 """
 
 import ast
@@ -23,7 +24,8 @@ RANK = {
     "estimators": 4,
     "bench": 5,
     "report": 5,
-    "cli": 6,
+    "reproduce": 6,
+    "cli": 7,
 }
 # Every package and module directly under adacap, with its layer.
 LAYER_OF = {
@@ -38,10 +40,12 @@ LAYER_OF = {
     "export": "estimators",
     "datasets": "datasets",
     "lite": "datasets",
+    "files": "datasets",
     "page": "page",
     "__init__": "estimators",
     "bench": "bench",
     "report": "report",
+    "reproduce": "reproduce",
     "cli": "cli",
     "demo": "cli",
     "__main__": "cli",
@@ -54,6 +58,7 @@ FORBIDDEN = {
     "datasets": "torch",
     "page": "torch",
     "bench": "torch",
+    "reproduce": "torch",
 }
 
 

@@ -278,7 +278,7 @@ def test_save_refuses_a_class_it_cannot_name(tmp_path: Path) -> None:
     class Mine(AdaCapRegressor):
         pass
 
-    with pytest.raises(TypeError, match="Only AdaCapRegressor and AdaCapClassifier can be saved"):
+    with pytest.raises(TypeError, match="Only AdaCapRegressor, AdaCapClassifier, MLRN"):
         Mine(**TINY).fit(X, Y).save(tmp_path / "m.adacap")
 
 
@@ -626,6 +626,8 @@ def test_a_description_that_contradicts_itself(
         ({"dtype": "V8", "classes": [0, 1, 2]}, "3 labels of 'V8'"),
         ({"dtype": "int64", "classes": [0]}, "1 labels"),
         ({"dtype": "int64", "classes": [0, 1]}, "not of 1 outputs"),
+        ({"dtype": "int64", "classes": [0, 1, 2], "temperature": 0}, "the temperature 0"),
+        ({"dtype": "int64", "classes": [0, 1, 2], "temperature": None}, "temperature is not float"),
         (
             {"mean": [0.0], "scale": [1.0], "is_1d": True},
             "codec is not an object of classes, dtype",
@@ -636,6 +638,7 @@ def test_classes_that_are_none(
     codec: dict[str, Any], message: str, saved_classes: Path, tmp_path: Path
 ) -> None:
     model, weights = parts(saved_classes)
+    codec = {"temperature": 1.0, **codec} if "classes" in codec else codec
     with pytest.raises(ModelFileError, match=message):
         load(write(tmp_path / "m.adacap", model | {"codec": codec}, weights))
 

@@ -13,6 +13,8 @@ def test_root_names():
     assert set(adacap.__all__) == {
         "AdaCapClassifier",
         "AdaCapRegressor",
+        "MLRNetClassifier",
+        "MLRNetRegressor",
         "TableEncoder",
         "__version__",
         "load",

@@ -10,12 +10,21 @@ from adacap._version import __version__
 
 if TYPE_CHECKING:
     from adacap.core import mlr_loss, ridge_coef, smooth
-    from adacap.estimators import AdaCapClassifier, AdaCapRegressor, TableEncoder, make
+    from adacap.estimators import (
+        AdaCapClassifier,
+        AdaCapRegressor,
+        MLRNetClassifier,
+        MLRNetRegressor,
+        TableEncoder,
+        make,
+    )
     from adacap.persistence import load
 
 __all__ = [
     "AdaCapClassifier",
     "AdaCapRegressor",
+    "MLRNetClassifier",
+    "MLRNetRegressor",
     "TableEncoder",
     "__version__",
     "load",
@@ -28,6 +37,8 @@ __all__ = [
 _HOME = {
     "AdaCapClassifier": "adacap.estimators",
     "AdaCapRegressor": "adacap.estimators",
+    "MLRNetClassifier": "adacap.estimators",
+    "MLRNetRegressor": "adacap.estimators",
     "TableEncoder": "adacap.estimators",
     "load": "adacap.persistence",
     "make": "adacap.estimators",
@@ -36,8 +47,8 @@ _HOME = {
     "smooth": "adacap.core",
 }
 _PACKAGES = (
-    "bench", "core", "datasets", "estimators", "exceptions", "export", "lite", "model_selection",
-    "nn", "page", "persistence", "training",
+    "bench", "core", "datasets", "estimators", "exceptions", "export", "files", "lite",
+    "model_selection", "nn", "page", "persistence", "report", "training",
 )  # fmt: skip
 
 

@@ -74,19 +74,32 @@ def compare(X: Array, y: Array, seed: int) -> list[Score]:
     return scores
 
 
-def run_demo(output: Path, seed: int = 0) -> None:
-    """Compare on both tables, print the errors, save the first AdaCap model."""
-    console = Console()
+def run_demo(output: Path, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
+    """Compare on both tables, print the errors unless quiet, save the first AdaCap model.
+
+    Returns
+    -------
+    dict
+        Errors and seconds of each method on each table, and where the model is.
+    """
+    console = Console(quiet=quiet)
     saved = None
+    tables = []
     for title, X, y in _tables(seed):
         scores = compare(X, y, seed)
         console.print(_render(title, scores))
+        tables.append({"table": title, "methods": [_facts(score) for score in scores]})
         if saved is None:
             saved = scores[-1].model
             saved.set_params(callbacks=None)
             saved.save(output)
     console.print(f"Model of the first table saved to {output.resolve()}", soft_wrap=True)
     console.print(f'Use it with  adacap.load("{output}").predict(X)', soft_wrap=True)
+    return {"tables": tables, "model": str(output.resolve()), "seed": seed}
+
+
+def _facts(score: Score) -> dict[str, Any]:
+    return {"method": score.method, "rmse": score.rmse, "seconds": score.seconds}
 
 
 def _render(title: str, scores: list[Score]) -> Table:

@@ -28,7 +28,7 @@ from adacap.nn.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("regression", "binary", "multiclass")
-NETWORKS = {"AdaCap", "Tikhonov", "DNN"}
+NETWORKS = {"AdaCap", "Tikhonov", "MLR-NN", "DNN"}
 # Of the 24 presets two are fitted: the others differ by what tests of the estimators cover.
 FITTED_PRESETS = {"adacap-fast-snn", "fast-mlp"}
 HEAVY = {"realmlp-td", "tabm-d"}  # seconds each, even on 60 rows
@@ -212,7 +212,7 @@ def test_a_kind_that_a_method_does_not_do_is_refused(name, kind, message):
 
 
 def test_names_categories_and_kinds():
-    assert len(METHODS) == 51
+    assert len(METHODS) == 60
     assert {method.category for method in METHODS.values()} == set(CATEGORIES)
     for name, method in METHODS.items():
         assert name == method.name
@@ -320,10 +320,11 @@ def test_groups_hold_registered_methods_once():
 def test_the_paper_group_has_the_sixteen_networks_and_nothing_later():
     paper = {METHODS[name] for name in GROUPS["paper"]}
     assert sum(method.name in PRESETS for method in paper) == 16
-    assert {method.category for method in paper} == set(CATEGORIES) - {"Peer", "Tikhonov"}
+    assert {method.category for method in paper} == set(CATEGORIES) - {"Peer", "Tikhonov", "MLR-NN"}
     assert set(GROUPS["all"]) - set(GROUPS["paper"]) == {
         *GROUPS["peers"],
         *GROUPS["tikhonov"],
+        *GROUPS["mlr-nn"],
     }
 
 

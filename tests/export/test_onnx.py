@@ -106,6 +106,14 @@ def test_classifier(frame, unlike, target, tmp_path, labels, kind):
     }
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_temperature_of_probabilities(frame, unlike, target, tmp_path, n_classes):
+    y = np.argsort(np.argsort(target)) * n_classes // len(target)
+    model = AdaCapClassifier(**TINY, scheme="tikhonov").fit(frame, y)
+    assert abs(model.temperature_ - 1) > 0.1
+    assert_same(model, tmp_path / "m.onnx", unlike)
+
+
 def test_labels_beyond_int64_become_text(tmp_path, seed):
     X = np.random.default_rng(seed).normal(size=(30, 2))
     labels = np.array([1, 2**64 - 1], dtype=np.uint64)

@@ -122,8 +122,8 @@ def test_a_codec_that_holds_more_is_refused(parts, class_parts, tmp_path):
     """What a later version might do to predictions must not be passed over."""
     for model, weights in (parts, class_parts):
         model = copy.deepcopy(model)
-        model["codec"]["temperature"] = 2.0
-        with pytest.raises(ModelFileError, match=r"codec holds .*'temperature'"):
+        model["codec"]["offset"] = 2.0
+        with pytest.raises(ModelFileError, match=r"codec holds .*'offset'"):
             lite.load(write(tmp_path / "m", model, weights))
 
 
@@ -231,7 +231,9 @@ def test_labels_of_another_type(class_parts, tmp_path):
         {"dtype": "datetime64[s]", "classes": [1, 2]},
         {"dtype": "bool", "classes": [True]},
         {"dtype": "str", "classes": ["a", "b", "c"]},
+        {"temperature": 0.0},
+        {"temperature": "hot"},
     ):
-        model = class_parts[0] | {"codec": codec}
+        model = class_parts[0] | {"codec": class_parts[0]["codec"] | codec}
         with pytest.raises(ModelFileError, match=r"codec|malformed|outputs"):
             lite.load(write(tmp_path / "m", model, class_parts[1]))

@@ -25,6 +25,7 @@ __all__ = [
     "Job",
     "Record",
     "describe",
+    "describe_function",
     "now",
     "settings_hash",
     "versions",
@@ -82,6 +83,8 @@ class Record:
         Shape of the encoded training part; 0 where unknown.
     predictions : ndarray or None
         Of the test rows: values, score of class 1, or scores of all classes.
+    payload : dict
+        What the method's probe found beside the metrics, as JSON-able data; empty without one.
     versions : dict of str to str
     attempts : int
         Times the job was started, as far as the engine knows; Ray starts a job again by
@@ -104,6 +107,7 @@ class Record:
     n_train: int = 0
     n_features: int = 0
     predictions: npt.NDArray[np.float32] | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 1
     traceback: str | None = None
@@ -160,6 +164,20 @@ def describe(estimator: object) -> str:
     kind = type(estimator)
     inside = ", ".join(f"{name}={value!r}" for name, value in sorted(params.items()))
     return _ADDRESS.sub("", f"{kind.__module__}.{kind.__qualname__}({inside})")
+
+
+def describe_function(function: object) -> str:
+    """Where a function is defined, or how a callable object writes itself.
+
+    Examples
+    --------
+    >>> describe_function(describe_function)
+    'adacap.bench.jobs.describe_function'
+    """
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return _ADDRESS.sub("", repr(function))
+    return f"{getattr(function, '__module__', '')}.{name}"
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacap.bench.jobs import Job, Record
-from adacap.bench.methods import unavailable
+from adacap.bench.methods import METHODS, unavailable
 from adacap.bench.plugins import Plugin
 from adacap.bench.settings import Settings
+from adacap.bench.sources import Source
 
 if TYPE_CHECKING:
     from adacap.bench.methods import Method
@@ -29,6 +30,7 @@ class Order:
     settings_hash: str
     threads: int = 1
     plugins: tuple[Plugin, ...] = ()
+    method: Method | None = None  # carried along where the register does not have it
 
     def failure(self, status: str, text: str, attempts: int = 1) -> Record:
         """Record of a job that came to nothing, with the reason."""
@@ -67,12 +69,13 @@ class Tables:
 
     Parameters
     ----------
-    tasks : iterable of Task
+    tasks : iterable of Task or Source
+        A source makes its splits by itself and has no table.
     load : callable
         From a task to its table.
     """
 
-    def __init__(self, tasks: Iterable[Task], load: Callable[[Task], Table]) -> None:
+    def __init__(self, tasks: Iterable[Task | Source], load: Callable[[Task], Table]) -> None:
         self.tasks = {task.key: task for task in tasks}
         self._load = load
         self._last: tuple[str, Table] | None = None
@@ -80,8 +83,11 @@ class Tables:
     def get(self, key: str) -> Table:
         """Table of a task, read again only if another was asked for in between."""
         if self._last is None or self._last[0] != key:
+            task = self.tasks[key]
+            if isinstance(task, Source):
+                raise ValueError(f"{key!r} makes its splits by itself and has no table.")
             self._last = None  # two large tables at once may be too many
-            self._last = key, self._load(self.tasks[key])
+            self._last = key, self._load(task)
         return self._last[1]
 
     def n_rows(self, key: str) -> int:
@@ -140,6 +146,7 @@ def make_plan(
             Order(
                 Job(task.key, split, method.name, seed), task.kind, task.name, method.category,
                 hashed, threads, tuple(plugins),
+                None if METHODS.get(method.name) is method else method,
             )
             for split in splits
             for method, hashed in fitting
@@ -148,7 +155,7 @@ def make_plan(
     return plan
 
 
-def _why_not(method: Method, task: Task, tables: Tables) -> str | None:
+def _why_not(method: Method, task: Task | Source, tables: Tables) -> str | None:
     if task.kind not in method.kinds:
         return f"does {' and '.join(sorted(method.kinds))}, not {task.kind}"
     if method.max_rows is None:
@@ -162,6 +169,6 @@ def _why_not(method: Method, task: Task, tables: Tables) -> str | None:
     return f"takes up to {method.max_rows} rows, the table has {n_rows}"
 
 
-def _largest_first(tables: Tables) -> list[Task]:
+def _largest_first(tables: Tables) -> list[Task | Source]:
     """Tasks by decreasing size, so that no long job is left alone at the end."""
     return sorted(tables.tasks.values(), key=lambda task: -(task.rows or 0) * (task.columns or 1))

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adacap.bench.engines import Engine, Work, make_engine
-from adacap.bench.jobs import UNSUCCESSFUL
+from adacap.bench.jobs import UNSUCCESSFUL, Job
 from adacap.bench.methods import expand_methods
 from adacap.bench.plan import Order, Plan, Skipped, Tables, make_plan
 from adacap.bench.plugins import Plugin
 from adacap.bench.progress import Display
 from adacap.bench.settings import Settings
-from adacap.bench.split import make_split
+from adacap.bench.sources import Source
+from adacap.bench.split import Split, make_split
 from adacap.bench.store import Store
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Summary:
     seconds : float
     interrupted : bool
         Whether Ctrl-C ended it.
+    planned : list of (Job, str)
+        The jobs with their settings hashes, by which a store tells their records from others.
     """
 
     n_jobs: int = 0
@@ -55,6 +58,7 @@ class Summary:
     skipped: list[Skipped] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
+    planned: list[tuple[Job, str]] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -77,7 +81,7 @@ class Summary:
 
 
 def run(
-    tasks: Sequence[Task | str],
+    tasks: Sequence[Task | Source | str],
     methods: Sequence[Method | str],
     splits: Sequence[int],
     seeds: Sequence[int],
@@ -99,10 +103,10 @@ def run(
 
     Parameters
     ----------
-    tasks : sequence of Task or str
-        Catalogue entries or their keys.
+    tasks : sequence of Task, Source or str
+        Catalogue entries or their keys, or data that are made.
     methods : sequence of Method or str
-        Registered methods, their names, or names of groups.
+        Methods, registered or not, their names, or names of groups.
     splits, seeds : sequences of int
         Numbers of the 80/20 splits, and seeds of the methods.
     store : Store or path
@@ -188,7 +192,9 @@ def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:
     return tuple(found.values())
 
 
-def _tables(tasks: Sequence[Task | str], folder: str | Path | None, raw_target: bool) -> Tables:
+def _tables(
+    tasks: Sequence[Task | Source | str], folder: str | Path | None, raw_target: bool
+) -> Tables:
     from adacap.datasets import find_task, load_table
 
     found = [find_task(task) if isinstance(task, str) else task for task in tasks]
@@ -204,6 +210,7 @@ def _execute(
         n_jobs=len(plan.orders),
         n_before=len(plan.orders) - len(missing),
         skipped=list(plan.skipped),
+        planned=[(order.job, order.settings_hash) for order in plan.orders],
     )
     with Display(len(missing), show=progress) as display, _stop_on_interrupt() as stop:
 
@@ -232,13 +239,18 @@ def _works(
         waiting = list(of_task)
         for index, of_split in groupby(list(waiting), lambda order: order.job.split):
             try:
-                split = make_split(tables.get(task), index)
+                split = _split(tables, task, index)
             except Exception as error:  # whatever is wrong with one table, the others go on
                 leave_out(task, f"{type(error).__name__}: {error}", len(waiting))
                 break
             for order in of_split:
                 waiting.remove(order)
                 yield order, split
+
+
+def _split(tables: Tables, key: str, index: int) -> Split:
+    task = tables.tasks[key]
+    return task.make(index) if isinstance(task, Source) else make_split(tables.get(key), index)
 
 
 @contextmanager

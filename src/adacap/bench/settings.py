@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from adacap._version import __version__
-from adacap.bench.jobs import describe, settings_hash
+from adacap.bench.jobs import describe, describe_function, settings_hash
 from adacap.bench.plugins import Plugin, load_plugin
+from adacap.bench.sources import Source
 from adacap.bench.split import PREPROCESSING
 
 if TYPE_CHECKING:
@@ -52,17 +53,18 @@ class Settings:
         self._methods: dict[tuple[str, str], str] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
 
-    def hash(self, method: Method, task: Task) -> str:
+    def hash(self, method: Method, task: Task | Source) -> str:
         """Settings hash of the jobs of one method on one task."""
-        return settings_hash(
-            {
-                "adacap": __version__,
-                "preprocessing": PREPROCESSING,
-                "task": self._task(task),
-                "method": self._method(method, task.kind),
-                "plugin": self._digests.get(method.name),
-            }
-        )
+        settings = {
+            "adacap": __version__,
+            "preprocessing": PREPROCESSING,
+            "task": self._task(task),
+            "method": self._method(method, task.kind),
+            "plugin": self._digests.get(method.name),
+        }
+        if method.probe is not None:  # not for others: their hashes are in many stores
+            settings["probe"] = describe_function(method.probe)
+        return settings_hash(settings)
 
     def _method(self, method: Method, kind: str) -> str:
         known = method.name, kind
@@ -74,7 +76,9 @@ class Settings:
                 self._methods[known] = f"cannot be built: {type(error).__name__}"
         return self._methods[known]
 
-    def _task(self, task: Task) -> dict[str, Any]:
+    def _task(self, task: Task | Source) -> dict[str, Any]:
+        if isinstance(task, Source):
+            return {"kind": task.kind, "source": dict(task.settings)}
         if task.key not in self._tasks:
             self._tasks[task.key] = {
                 "kind": task.kind,

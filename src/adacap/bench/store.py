@@ -48,6 +48,16 @@ CREATE TABLE records (
     predictions BLOB, shape TEXT,
     UNIQUE (task, split, method, seed, settings_hash)
 )"""
+# Payloads came later. They have a table of their own, made when the first one is written: a store
+# without any is what it always was, and a version that knows nothing of payloads reads the rest.
+_PAYLOADS = """
+CREATE TABLE IF NOT EXISTS payloads (
+    record INTEGER PRIMARY KEY REFERENCES records (id), content TEXT NOT NULL
+)"""
+_INSERT_PAYLOAD = """
+INSERT INTO payloads SELECT id, ? FROM records
+WHERE task = ? AND split = ? AND method = ? AND seed = ? AND settings_hash = ?
+ON CONFLICT (record) DO UPDATE SET content = excluded.content"""
 # A result is written once. Only a job that came to nothing may be written again.
 _INSERT = f"""
 INSERT INTO records ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
@@ -190,16 +200,22 @@ class Store:
         int
             How many were written; the others were there.
         """
-        rows = [_to_row(record) for record in records]
-        before = self._db.total_changes
+        rows = [(_to_row(record), _to_payload(record)) for record in records]
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany(_INSERT, rows)
+            n_written = sum(self._write(row, payload) for row, payload in rows)
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-        return self._db.total_changes - before
+        return n_written
+
+    def _write(self, row: tuple[Any, ...], payload: str | None) -> int:
+        n_written = self._db.execute(_INSERT, row).rowcount
+        if n_written and payload is not None:
+            self._db.execute(_PAYLOADS)
+            self._db.execute(_INSERT_PAYLOAD, (payload, *row[: len(_IDENTITY)]))
+        return n_written
 
     def done(self, *, retry_failed: bool = False) -> set[tuple[Job, str]]:
         """Jobs that need not be run, each with its settings hash.
@@ -226,8 +242,16 @@ class Store:
         """
         blobs = ("predictions", "shape")
         names = [name if predictions or name not in blobs else "NULL" for name in _COLUMNS]
-        rows = self._db.execute(f"SELECT {', '.join(names)} FROM records ORDER BY id")
-        return [_from_row(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+        rows = self._db.execute(f"SELECT id, {', '.join(names)} FROM records ORDER BY id")
+        payloads = self._payloads()
+        return [
+            _from_row(dict(zip(_COLUMNS, row, strict=True)), payloads.get(id_))
+            for id_, *row in rows
+        ]
+
+    def _payloads(self) -> dict[int, str]:
+        found = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'payloads'").fetchone()
+        return dict(self._db.execute("SELECT record, content FROM payloads")) if found else {}
 
     def counts(self) -> dict[str, int]:
         """Number of records of each status."""
@@ -284,13 +308,17 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _from_row(row: dict[str, Any]) -> Record:
+def _to_payload(record: Record) -> str | None:
+    return json.dumps(dict(record.payload)) if record.payload else None
+
+
+def _from_row(row: dict[str, Any], payload: str | None = None) -> Record:
     job = Job(*(row.pop(name) for name in ("task", "split", "method", "seed")))
     for name in ("fit_seconds", "predict_seconds"):
         row[name] = math.nan if row[name] is None else row[name]
     row["metrics"], row["versions"] = json.loads(row["metrics"]), json.loads(row["versions"])
     row["predictions"] = _array(row["predictions"], row.pop("shape"))
-    return Record(job=job, **row)
+    return Record(job=job, payload=json.loads(payload) if payload else {}, **row)
 
 
 def _array(blob: bytes | None, shape: str | None) -> npt.NDArray[np.float32] | None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from joblib.externals.loky import process_executor
 
 from adacap.bench.jobs import Record, versions
-from adacap.bench.methods import find_method
+from adacap.bench.methods import Method, find_method
 from adacap.bench.plan import Order
 from adacap.bench.plugins import load_plugin
 from adacap.bench.scoring import check_predictions, score_classes, score_values
@@ -128,10 +128,14 @@ def _private(split: Split | Path) -> Split:
 def _build(order: Order) -> Any:
     for plugin in order.plugins:
         load_plugin(plugin)
-    estimator = find_method(order.job.method).build(order.kind, order.job.seed)
+    estimator = _method(order).build(order.kind, order.job.seed)
     if torch := sys.modules.get("torch"):  # loaded by the method or not at all
         torch.set_num_threads(order.threads)
     return estimator
+
+
+def _method(order: Order) -> Method:
+    return find_method(order.job.method) if order.method is None else order.method
 
 
 def _measure(order: Order, split: Split) -> Record:
@@ -151,7 +155,7 @@ def _measure(order: Order, split: Split) -> Record:
     train = _score(estimator, split.X_train, split.y_train, on_train, classes, split)
     metrics = {f"train_{name}": value for name, value in train.metrics.items()}
     metrics |= {f"test_{name}": value for name, value in test.metrics.items()}
-    n_train, n_features = split.X_train.shape
+    probe = _method(order).probe
     return Record(
         order.job,
         "ok",
@@ -162,10 +166,11 @@ def _measure(order: Order, split: Split) -> Record:
         metrics=metrics,
         fit_seconds=fitted - start,
         predict_seconds=predict_seconds,
-        n_train=n_train,
-        n_features=n_features,
+        n_train=len(split.X_train),
+        n_features=int(np.prod(split.X_train.shape[1:])),
         predictions=test.predictions.astype(np.float32),
-        versions=versions(find_method(order.job.method).packages),
+        payload={} if probe is None else probe(estimator, split),
+        versions=versions(_method(order).packages),
     )
 
 

@@ -7,6 +7,13 @@ import typer
 
 from adacap._version import __version__
 from adacap.cli import bench, data
+from adacap.cli.common import AsJson, print_json
+from adacap.cli.evaluate import evaluate
+from adacap.cli.export import export
+from adacap.cli.fit import fit
+from adacap.cli.inspect import inspect
+from adacap.cli.predict import predict
+from adacap.cli.reproduce import reproduce
 
 __all__ = ["main"]
 
@@ -18,8 +25,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+for _command in (fit, predict, evaluate, inspect, export):
+    app.command()(_command)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
+app.command()(reproduce)
 
 
 def _show_version(value: bool) -> None:
@@ -43,11 +53,15 @@ def demo(
         Path, typer.Option("--output", "-o", help="Where to save the model of the first table.")
     ] = Path("demo.adacap"),
     seed: Annotated[int, typer.Option(help="Seed of the split and of every method.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Train on two tables that need no download and compare with simple methods."""
     from adacap.demo import run_demo
 
-    run_demo(output, seed)
+    if as_json:
+        print_json(run_demo(output, seed, quiet=True))
+    else:
+        run_demo(output, seed)
 
 
 def main() -> None:

@@ -97,6 +97,7 @@ def run(
 def import_(
     file: Annotated[Path, typer.Argument(help="CSV of task, split, method, score.")],
     store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
+    as_json: AsJson = False,
 ) -> None:
     """Add anyone's results from a CSV file.
 
@@ -110,6 +111,9 @@ def import_(
         read_csv(file)  # before a store is made for nothing
         with Store(store) as opened:
             n_new, n_old = import_csv(file, opened)
+    if as_json:
+        typer.echo(json.dumps({"imported": n_new, "there_before": n_old, "store": str(store)}))
+        return
     typer.echo(f"{n_new} results imported into {store}, {n_old} were there.")
 
 
@@ -179,6 +183,7 @@ def report(
         bool, typer.Option("--complete", help="Refuse a store with missing results.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the report page from a store; nothing is fitted again."""
     with _usage_errors():
@@ -193,6 +198,9 @@ def report(
             force=force,
             allow_missing=not complete,
         )
+    if as_json:
+        typer.echo(json.dumps({"report": str(output), "tables": str(tables) if tables else None}))
+        return
     typer.echo(f"Report written to {output}.")
 
 

@@ -1,5 +1,6 @@
 """The mathematics of AdaCap: pure functions on tensors."""
 
+from adacap.core.dither import dithered_mlr_loss
 from adacap.core.lambda_init import initial_lambda, lambda_grid, mlr_path
 from adacap.core.linalg import safe_cholesky
 from adacap.core.losses import binary_cross_entropy, cross_entropy, rmse
@@ -19,6 +20,7 @@ __all__ = [
     "RidgeFit",
     "binary_cross_entropy",
     "cross_entropy",
+    "dithered_mlr_loss",
     "draw_permutations",
     "effective_dof",
     "initial_lambda",

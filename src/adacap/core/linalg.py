@@ -8,7 +8,7 @@ from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["cholesky_of_gram", "gram", "safe_cholesky", "solve_with"]
+__all__ = ["cholesky_of_gram", "gram", "normal_equations", "safe_cholesky", "solve_with"]
 
 _BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
@@ -38,17 +38,21 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
     return M
 
 
-def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:
-    """As :func:`gram`, but only the lower triangle, which is all a Cholesky factorisation reads."""
-    k = factor.shape[-1]
-    if k < 2 * _BLOCK:
-        return gram(factor, lam)
-    M = factor.new_empty(*factor.shape[:-2], k, k)
+def _lower_gram(factor: Tensor, lam: Tensor, n_beside: int = 0) -> tuple[Tensor, Tensor]:
+    """As :func:`gram`, but only the lower triangle, which is all a Cholesky factorisation reads.
+
+    The last ``n_beside`` columns are not part of the matrix; their products with the others come
+    second, and cost little in the last block.
+    """
+    k = factor.shape[-1] - n_beside
+    M = factor.new_empty(*factor.shape[:-2], k, k + n_beside)
     for start in range(0, k, _BLOCK):
         stop = min(start + _BLOCK, k)
-        M[..., :stop, start:stop] = factor[..., :stop].mT @ factor[..., start:stop]
-    M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
-    return M.mT  # column-major, as LAPACK wants it
+        end = stop + n_beside if stop == k else stop
+        M[..., :stop, start:end] = factor[..., :stop].mT @ factor[..., start:end]
+    square = M[..., :k]
+    square.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
+    return square.mT, M[..., k:]  # column-major, as LAPACK wants it
 
 
 def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
@@ -77,7 +81,42 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
-    L, succeeded = _try(_lower_gram(factor, lam))
+    small = factor.shape[-1] < 2 * _BLOCK
+    return _factorised(gram(factor, lam) if small else _lower_gram(factor, lam)[0], factor, lam)
+
+
+def normal_equations(beside: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor]:
+    """Both sides of a ridge solve, from ``A`` and ``Y`` side by side in one block of memory.
+
+    Rows that are not a power of two long also keep the products clear of cache conflicts.
+
+    Parameters
+    ----------
+    beside : Tensor of shape (..., n, d + q)
+        ``[A, Y]``.
+    d : int
+        Columns of ``A``.
+    lam : Tensor of shape (...) or ()
+
+    Returns
+    -------
+    Tensor of shape (..., d, d)
+        Lower Cholesky factor of ``AᵀA + λI``, as :func:`cholesky_of_gram` gives it.
+    Tensor of shape (..., d, q)
+        ``AᵀY``.
+
+    Examples
+    --------
+    >>> L, right = normal_equations(torch.tensor([[2.0, 3.0]]), 1, torch.tensor(0.0))
+    >>> L, right
+    (tensor([[2.]]), tensor([[6.]]))
+    """
+    lower, right = _lower_gram(beside, lam, beside.shape[-1] - d)
+    return _factorised(lower, beside[..., :d], lam), right
+
+
+def _factorised(matrix: Tensor, factor: Tensor, lam: Tensor) -> Tensor:
+    L, succeeded = _try(matrix)
     if succeeded and _is_finite(L):
         return L
     return safe_cholesky(gram(factor.double(), lam.double()), lam).to(factor.dtype)

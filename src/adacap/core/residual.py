@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import cholesky_of_gram, solve_with
+from adacap.core.linalg import cholesky_of_gram, normal_equations, solve_with
 from adacap.core.tikhonov import aligned, weighted_mean
 
 __all__ = ["OutputLayer", "ridge_rmse"]
@@ -31,26 +31,39 @@ class OutputLayer(NamedTuple):
 class _RidgeRMSE(torch.autograd.Function):
     """``(A, Y, λ) ↦ ρ`` with ``ρ_s = ‖Y_s − A·B_s‖ / √N`` for every label set s.
 
-    Also gives ``B`` of the first set, without gradient. What the backward pass needs of ``A`` is
-    computed beside ``A·B``, in one product.
+    Here ``A`` is the hidden layer less ``mean`` and times ``root``, neither of which is a node of
+    the graph. Also gives ``B`` of the first set, without gradient. What the backward pass needs of
+    ``A`` is computed beside ``A·B``, in one product.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, A: Tensor, Y: Tensor, lam: Tensor, count: Tensor | float, n_sets: int
+        ctx: Any,
+        hidden: Tensor,
+        Y: Tensor,
+        lam: Tensor,
+        mean: Tensor | None,
+        root: Tensor | None,
+        count: Tensor | float,
+        n_sets: int,
     ) -> tuple[Tensor, Tensor]:
-        primal = A.shape[-1] < A.shape[-2]
+        n_samples, d_hidden = hidden.shape[-2:]
+        primal = d_hidden < n_samples
         q = Y.shape[-1]
         n_targets = q // n_sets
         if primal:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
-            L = cholesky_of_gram(A, lam)
-            B = solve_with(L, (Y.mT @ A).mT)
+            beside = hidden.new_empty(*hidden.shape[:-1], d_hidden + q)  # [A, Y]
+            A = _prepare(hidden, mean, root, out=beside[..., :d_hidden])
+            beside[..., d_hidden:] = Y
+            L, AtY = normal_equations(beside, d_hidden, lam)
+            B = solve_with(L, AtY)
             S = solve_with(L, B)
             product = A @ torch.cat([B, S], -1)  # [AB, AS]
             minus_R = product[..., :q].sub_(Y)
             norms = torch.linalg.vector_norm(minus_R, dim=-2)
             coef = B[..., :n_targets]
         else:  # K = AAᵀ + λI,  α = K⁻¹Y,  S = K⁻¹α,  R = λα
+            A = _prepare(hidden, mean, root)
             L = cholesky_of_gram(A.mT, lam)
             B = solve_with(L, Y)  # α
             S = solve_with(L, B)
@@ -60,13 +73,13 @@ class _RidgeRMSE(torch.autograd.Function):
         rho = _per_set(norms, count, n_sets)
         ctx.mark_non_differentiable(coef)
         ctx.primal, ctx.count, ctx.n_targets = primal, count, n_targets
-        ctx.save_for_backward(lam, rho, B, S, product)
+        ctx.save_for_backward(lam, rho, B, S, product, root)
         return rho, coef
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        lam, rho, B, S, product = ctx.saved_tensors
+        lam, rho, B, S, product, root = ctx.saved_tensors
         # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
         a = (grad / rho / _column(ctx.count)).unsqueeze(-2)
         if ctx.n_targets > 1:
@@ -86,7 +99,22 @@ class _RidgeRMSE(torch.autograd.Function):
                 grad_lam = (aB * (B - lam_ * S)).sum((-2, -1))
             if need_A:  # −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
                 grad_A = torch.cat([aS, aB], -1) @ (product * -lam_)
-        return grad_A, None, grad_lam, None, None
+        if grad_A is not None and root is not None:
+            grad_A = grad_A.mul_(root)
+        return grad_A, None, grad_lam, None, None, None, None
+
+
+def _prepare(
+    hidden: Tensor, mean: Tensor | None, root: Tensor | None, out: Tensor | None = None
+) -> Tensor:
+    """``root · (hidden − mean)``, written to ``out`` if there is one."""
+    if mean is not None:
+        A = torch.sub(hidden, mean, out=out)
+    elif out is not None:
+        A = out.copy_(hidden)
+    else:
+        A = hidden
+    return A if root is None else torch.mul(A, root, out=out)
 
 
 def _per_set(norms: Tensor, count: Tensor | float, n_sets: int) -> Tensor:
@@ -135,18 +163,18 @@ def ridge_rmse(
     (tensor([1.5811]), tensor([1., 2.]))
     """
     n_sets, n_targets = labels.shape[-2:]
-    A, Y = hidden, labels.flatten(-2)
+    A, Y, lam = aligned(hidden, labels.flatten(-2), lam)
     w = None if sample_weight is None else sample_weight.unsqueeze(-1).to(A.dtype)
-    y_mean = None
+    a_mean = y_mean = root = None
     if fit_intercept:
         # Residuals and A·S have weighted mean zero, so that the mean needs no gradient.
         a_mean, y_mean = weighted_mean(A.detach(), w), weighted_mean(Y, w)
-        A, Y = A - a_mean, Y - y_mean
+        Y = Y - y_mean
     count: Tensor | float = float(A.shape[-2] * n_targets)
     if w is not None:
         root, count = w.sqrt(), w.sum((-2, -1)) * n_targets
-        A, Y = root * A, root * Y
-    rho, coef = _RidgeRMSE.apply(*aligned(A, Y, lam), count, n_sets)  # type: ignore[no-untyped-call]
-    if y_mean is None:
+        Y = root * Y
+    rho, coef = _RidgeRMSE.apply(A, Y, lam, a_mean, root, count, n_sets)  # type: ignore[no-untyped-call]
+    if a_mean is None or y_mean is None:
         return rho, OutputLayer(coef, coef.new_zeros(*coef.shape[:-2], n_targets))
     return rho, OutputLayer(coef, (y_mean[..., :n_targets] - a_mean @ coef).squeeze(-2))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import cholesky_of_gram
+from adacap.core.linalg import cholesky_of_gram, solve_with
 
 __all__ = ["RidgeFit", "effective_dof", "ridge_coef", "ridge_fit", "smooth", "smoother_matrix"]
 
@@ -37,12 +37,12 @@ class _TikhonovSolve(torch.autograd.Function):
         ctx.primal = d_hidden < n_samples
         if ctx.primal:  # M = AᵀA + λI,  B = M⁻¹AᵀY
             L = cholesky_of_gram(A, lam)
-            B = torch.cholesky_solve(A.mT @ Y, L)
+            B = solve_with(L, A.mT @ Y)
             fitted = A @ B
             ctx.save_for_backward(A, Y, lam, L, B, fitted)
         else:  # K = AAᵀ + λI,  α = K⁻¹Y,  B = Aᵀα,  AB = Y − λα
             L = cholesky_of_gram(A.mT, lam)
-            alpha = torch.cholesky_solve(Y, L)
+            alpha = solve_with(L, Y)
             B = A.mT @ alpha
             fitted = Y - lam[..., None, None] * alpha
             ctx.save_for_backward(A, lam, L, alpha)
@@ -62,7 +62,7 @@ def _backward_primal(
 ) -> tuple[Tensor | None, ...]:
     A, Y, _, L, B, fitted = ctx.saved_tensors
     total = _sum(grad_B, None if G is None else A.mT @ G)
-    S = torch.cholesky_solve(total, L)  # S = M⁻¹(∂B + AᵀG)
+    S = solve_with(L, total)  # S = M⁻¹(∂B + AᵀG)
     AS = A @ S
     need_A, need_Y, need_lam = ctx.needs_input_grad
     grad_A = grad_lam = None
@@ -78,7 +78,7 @@ def _backward_dual(ctx: Any, grad_B: Tensor | None, G: Tensor | None) -> tuple[T
     A, lam, L, alpha = ctx.saved_tensors
     lam_ = lam[..., None, None]
     inner = _sum(None if grad_B is None else A @ grad_B, None if G is None else -lam_ * G)
-    S = torch.cholesky_solve(inner, L)  # S = K⁻¹(A∂B − λG)
+    S = solve_with(L, inner)  # S = K⁻¹(A∂B − λG)
     need_A, need_Y, need_lam = ctx.needs_input_grad
     grad_A = grad_Y = grad_lam = None
     if need_A:  # α∂Bᵀ − (Sαᵀ + αSᵀ)A

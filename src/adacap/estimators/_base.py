@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -17,10 +18,15 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from torch import Tensor, nn
 
 from adacap.core.lambda_init import lambda_grid as make_grid
+from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators._checks import check_parameters
-from adacap.estimators.backbone import BackboneSpec
+from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.capacity import Capacity
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
+from adacap.estimators.held_out import Evidence
+from adacap.estimators.inspection import Inspection
+from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
 from adacap.estimators.tables import Table, read_table
 from adacap.estimators.targets import ClassCodec, RegressionCodec
@@ -59,7 +65,7 @@ class Ensemble(nn.Module):
         return total / len(self.networks)
 
 
-class AdaCapBase(BaseEstimator):
+class AdaCapBase(Inspection, BaseEstimator):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
@@ -68,14 +74,15 @@ class AdaCapBase(BaseEstimator):
     _codec: type[RegressionCodec] | type[ClassCodec]
     _auto_scheme: str
     _auto_architecture: str
+    _by_rule: frozenset[str] = frozenset()  # parameters that may be "auto" beyond those below
 
     def __init__(
         self,
         *,
-        architecture: str | Callable[[Any], nn.Module] = "auto",
+        architecture: str | Sequence[str] | Callable[[Any], nn.Module] = "auto",
         scheme: Literal["auto", "adacap", "tikhonov", "plain"] = "auto",
         width: int = 128,
-        depth: int | None = None,
+        depth: int | Sequence[int] | None = None,
         n_permutations: int = 16,
         mlr_form: Literal["difference", "absolute_gap"] = "difference",
         lambda_init: float | Literal["max_sensitivity"] = "max_sensitivity",
@@ -91,7 +98,9 @@ class AdaCapBase(BaseEstimator):
         batch_norm: bool | Literal["auto"] = "auto",
         batch_size: int = 2048,
         validation_fraction: float = 0.2,
-        select_by: Literal["loss", "auc"] = "loss",
+        calibration_fraction: float = 0.0,
+        temperature: float | Literal["auto"] = "auto",
+        select_by: Literal["loss", "auc", "r2"] = "loss",
         patience: int | None = None,
         refit_head: bool = True,
         refit_net: bool | Literal["auto"] = "auto",
@@ -125,6 +134,8 @@ class AdaCapBase(BaseEstimator):
         self.batch_norm = batch_norm
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
+        self.calibration_fraction = calibration_fraction
+        self.temperature = temperature
         self.select_by = select_by
         self.patience = patience
         self.refit_head = refit_head
@@ -185,15 +196,24 @@ class AdaCapBase(BaseEstimator):
         going_on = self.warm_start and hasattr(self, "members_")
         policy = self.encoder_.policy if going_on else self.preprocessing
         table, sample_shape = _read(X, policy)
+        n_given, origin = table.n_rows, np.arange(table.n_rows)
         y = self._codec.check(y)
         check_consistent_length(np.empty(table.n_rows), y)
-        weight = _weights(sample_weight, table)
+        weight = _weights(sample_weight, table.n_rows)
         if weight is not None and not weight.all():  # a row of weight 0 is absent
             keep = np.flatnonzero(weight)
-            table, y, weight = table.take(keep), y[keep], weight[keep]
+            table, y, weight, origin = table.take(keep), y[keep], weight[keep], keep
         merged = merge_rows(table, self._codec.numbers(y), weight)
         table, y, weight = table.take(merged.index), y[merged.index], merged.weight
-        codec: Codec = self.codec_ if going_on else self._codec.fit(y, weight)
+        origin = origin[merged.index]
+        seeds = self.seeds_ if going_on else _seeds(self.random_state, self.n_estimators)
+        every, (keep, aside) = y, self._set_aside(y, seeds[0], going_on)
+        if len(aside):
+            later = table.take(aside), y[aside], None if weight is None else weight[aside]
+            table, y, origin = table.take(keep), y[keep], origin[keep]
+            weight = None if weight is None else weight[keep]
+        seen = every if self._codec is ClassCodec else y  # a class may have one row, set aside
+        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, weight)
         coded = codec.encode(y)
         if len(coded) < 2:
             raise ValueError(
@@ -214,19 +234,19 @@ class AdaCapBase(BaseEstimator):
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
             valid = self._rows(encoder.transform(valid_table), valid_coded, None, sample_shape)
-        seeds = self.seeds_ if going_on else _seeds(self.random_state, self.n_estimators)
         strata = codec.strata(coded)
         members = self._member_rows(len(coded), strata, seeds, valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
-        backbone = self._backbone_spec(scheme)
+        turns = self._backbones(scheme)
+        backbones = [turns[k % len(turns)] for k in range(len(members))]
         if going_on:
-            self._refuse_other_nets(scheme, backbone, sample_shape)
-        recipe = self._recipe(rows, members, codec, scheme, backbone, start)
+            self._refuse_other_nets(scheme, one_or_each(backbones), sample_shape)
+        recipes = [self._recipe(rows, members, codec, scheme, spec, start) for spec in turns]
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressBar(type(self).__name__))
         fitted = fit_members(
-            recipe,
+            recipes,
             rows,
             members,
             valid=valid,
@@ -235,13 +255,24 @@ class AdaCapBase(BaseEstimator):
             start_from=self.members_ if going_on else (),
         )
         before = self.history_ if going_on else History()
+        kept = self._kept(fitted)
+        chosen = [fitted[k] for k in kept]
+        fresh = None
+        if len(aside):
+            fresh_x = encoder.transform(later[0])
+            fresh = self._rows(fresh_x, codec.encode(later[1]), later[2], sample_shape)
+        evidence = Evidence(chosen, rows, valid, fresh, going_on)
+        capacity = self._read_capacity(evidence, recipes[0], codec, origin, n_given)
         return {
-            **_summary(fitted, before),
+            **_summary(chosen, before),
+            "capacity_": capacity,
+            "provenance_": Provenance.now(n_given, len(coded), start),
             "codec_": codec,
+            **self._calibrated(codec, evidence),
             "encoder_": encoder,
-            "seeds_": seeds,
+            "seeds_": [seeds[k] for k in kept],
             "scheme_": scheme,
-            "backbone_": backbone,
+            "backbone_": one_or_each([backbones[k] for k in kept]),
             "sample_shape_": sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
@@ -261,6 +292,36 @@ class AdaCapBase(BaseEstimator):
             torch.as_tensor(coded, dtype=torch.float32, device=device),
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
+
+    def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
+        """Fitted attributes that rest on rows the nets were not trained on."""
+        raise NotImplementedError
+
+    def _set_aside(
+        self, y: npt.NDArray[Any], seed: int, going_on: bool
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Rows to train with, and rows that nothing sees before the nets are done."""
+        if going_on and self.calibration_fraction > 0:
+            raise ValueError(
+                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
+                "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
+                "call calibrate(X, y) with fresh rows."
+            )
+        strata = None
+        if self._codec is ClassCodec:
+            strata = self._codec.numbers(y)[:, 0].astype(np.intp)
+        rng = np.random.default_rng([seed, 1])
+        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
+
+    def _compare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats | None]:
+        """Outputs for X, coded y and weights, without rows of weight 0."""
+        outputs, coded = self._outputs(X).astype(np.float64), self.codec_.encode(y)
+        check_consistent_length(outputs, coded)
+        weight = _weights(sample_weight, len(outputs))
+        if weight is None:
+            return outputs, coded, None
+        keep = weight > 0
+        return outputs[keep], coded[keep], weight[keep]
 
     def _member_rows(
         self,
@@ -296,13 +357,8 @@ class AdaCapBase(BaseEstimator):
         start: float,
     ) -> Recipe:
         n_train = max(len(member.train) for member in members)
-        max_iter = self.max_iter
-        if self.max_epochs is not None:
-            max_iter = self.max_epochs * max(1, n_train // self.batch_size)
         config = TrainingConfig(
-            max_iter=max_iter,
-            max_lr=self.max_lr,
-            batch_size=self.batch_size,
+            **self._pace(backbone, n_train),
             optimizer=self.optimizer,
             scheduler=self.scheduler,
             weight_decay=_weight_decay(self.weight_decay, scheme, n_train),
@@ -326,6 +382,39 @@ class AdaCapBase(BaseEstimator):
             config=config,
         )
 
+    def _pace(self, backbone: BackboneSpec, n_train: int) -> dict[str, Any]:
+        """Steps, learning rate and batch size for nets of this backbone."""
+        max_iter = self.max_iter
+        if self.max_epochs is not None:
+            max_iter = self.max_epochs * max(1, n_train // self.batch_size)
+        return {"max_iter": max_iter, "max_lr": self.max_lr, "batch_size": self.batch_size}
+
+    def _check_more(self) -> None:
+        """Refuse parameters that only a subclass has."""
+
+    def _read_capacity(
+        self,
+        evidence: Evidence,
+        recipe: Recipe,
+        codec: Codec,
+        origin: npt.NDArray[np.intp],
+        n_given: int,
+    ) -> Capacity:
+        scale = codec.scale if isinstance(codec, RegressionCodec) else np.ones(codec.n_targets)
+        return read_capacity(
+            evidence,
+            recipe,
+            origin=origin,
+            scale=scale,
+            estimator=type(self).__name__,
+            n_rows=n_given,
+            n_distinct=len(origin),
+        )
+
+    def _kept(self, fitted: Sequence[FittedMember]) -> Sequence[int]:
+        """Which members make up the fitted bag: all of them."""
+        return range(len(fitted))
+
     def _refits_net(self, members: list[MemberRows]) -> bool:
         """Whether to train anew on all rows; pointless where few are held out."""
         if self.refit_net != "auto":
@@ -334,12 +423,31 @@ class AdaCapBase(BaseEstimator):
         enough = held >= 0.1 * (held + len(members[0].train))
         return enough and self.bagging == "seeds" and not self.warm_start
 
-    def _backbone_spec(self, scheme: str) -> BackboneSpec:
+    def _backbones(self, scheme: str) -> list[BackboneSpec]:
+        """The backbones that members take in turn; one, unless a list is given."""
+        names: Any = self.architecture if _is_list(self.architecture) else [self.architecture]
+        depths: Any = self.depth if _is_list(self.depth) else [self.depth]
+        n_turns = math.lcm(len(names), len(depths))
+        if n_turns > max(1, self.n_estimators):
+            raise ValueError(
+                f"architecture={self.architecture!r} and depth={self.depth!r} make {n_turns} "
+                f"kinds of nets, which needs n_estimators of at least {n_turns}, got "
+                f"{self.n_estimators}."
+            )
+        turns = range(n_turns)
+        return [
+            self._backbone_spec(scheme, names[k % len(names)], depths[k % len(depths)])
+            for k in turns
+        ]
+
+    def _backbone_spec(
+        self, scheme: str, architecture: str | Callable[[Any], nn.Module], depth: int | None
+    ) -> BackboneSpec:
         plain = scheme == "plain"
         spec = BackboneSpec.resolve(
-            self._auto_architecture if self.architecture == "auto" else self.architecture,
+            self._auto_architecture if architecture == "auto" else architecture,
             width=self.width,
-            depth=self.depth,
+            depth=depth,
             dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
             batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
         )
@@ -348,7 +456,10 @@ class AdaCapBase(BaseEstimator):
         return spec
 
     def _refuse_other_nets(
-        self, scheme: str, backbone: BackboneSpec, sample_shape: tuple[int, ...] | None
+        self,
+        scheme: str,
+        backbone: BackboneSpec | tuple[BackboneSpec, ...],
+        sample_shape: tuple[int, ...] | None,
     ) -> None:
         """Refuse to go on where the parameters ask for other nets than there are."""
         _refuse_other_shape("X", sample_shape, self.sample_shape_)
@@ -364,20 +475,22 @@ class AdaCapBase(BaseEstimator):
                 )
 
     @torch.inference_mode()
-    def _outputs(self, X: Any) -> npt.NDArray[np.float32]:
-        """Raw network outputs (n, c), computed in chunks of rows."""
+    def _outputs(self, X: Any, network: nn.Module | None = None) -> npt.NDArray[np.float32]:
+        """Raw outputs (n, ...) of the network or of another one, computed in chunks of rows."""
         table, shape = _read(X, self.encoder_.policy)
         _refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.transform(table)
         device = next(iter(self.network_.parameters())).device
         chunks = [
-            self._chunk(encoded[i : i + _PREDICT_CHUNK], device)
+            self._chunk(network or self.network_, encoded[i : i + _PREDICT_CHUNK], device)
             for i in range(0, len(encoded), _PREDICT_CHUNK)
         ]
         output: npt.NDArray[np.float32] = torch.cat(chunks).cpu().numpy()
         return output
 
-    def _chunk(self, encoded: npt.NDArray[np.float32], device: torch.device) -> Tensor:
+    def _chunk(
+        self, network: nn.Module, encoded: npt.NDArray[np.float32], device: torch.device
+    ) -> Tensor:
         """Outputs of at most one chunk of rows, padded to a full one.
 
         Products of one shape round alike, so a row's prediction does not depend on its company.
@@ -386,7 +499,7 @@ class AdaCapBase(BaseEstimator):
         x = _as_input(encoded, self.sample_shape_, device)
         if n_rows < _PREDICT_CHUNK:
             x = torch.cat([x, x.new_zeros(_PREDICT_CHUNK - n_rows, *x.shape[1:])])
-        output: Tensor = self.network_(x)[:n_rows]
+        output: Tensor = network(x)[:n_rows]
         return output
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -427,6 +540,10 @@ def _summary(members: list[FittedMember], before: History) -> dict[str, Any]:
     }
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
 def _refuse_other_shape(
     name: str, shape: tuple[int, ...] | None, fitted: tuple[int, ...] | None
 ) -> None:
@@ -451,12 +568,10 @@ def _names(encoder: TableEncoder) -> npt.NDArray[np.object_]:
     return np.array(encoder.names_, dtype=object)
 
 
-def _weights(sample_weight: Any, table: Table) -> Floats | None:
+def _weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
-    weight: Floats = _check_sample_weight(
-        sample_weight, np.empty((table.n_rows, 1)), dtype=np.float64
-    )
+    weight: Floats = _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64)
     if weight.min() < 0:
         raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
     if not weight.any():

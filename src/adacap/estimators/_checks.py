@@ -22,18 +22,25 @@ def check_parameters(estimator: AdaCapBase) -> None:
     _check_architecture(estimator.architecture)
     _one_of("scheme", estimator.scheme, ("auto", *SCHEMES))
     _one_of("mlr_form", estimator.mlr_form, ("difference", "absolute_gap"))
-    _one_of("select_by", estimator.select_by, ("loss", "auc"))
+    _one_of("select_by", estimator.select_by, ("loss", "auc", "r2"))
     _one_of("bagging", estimator.bagging, ("seeds", "folds"))
     _one_of("preprocessing", estimator.preprocessing, tuple(POLICIES))
     for name in ("width", "max_iter", "batch_size", "n_estimators"):
-        _at_least(name, getattr(estimator, name), 1)
+        if not _is_by_rule(estimator, name):
+            _at_least(name, getattr(estimator, name), 1)
     _at_least("n_permutations", estimator.n_permutations, 0)
-    for name in ("depth", "max_epochs", "patience"):
+    _check_depth(estimator.depth)
+    for name in ("max_epochs", "patience"):
         if getattr(estimator, name) is not None:
             _at_least(name, getattr(estimator, name), 1)
     fraction, dropout = estimator.validation_fraction, estimator.dropout
     if not (_is_real(fraction) and 0 <= fraction < 1):
         raise ValueError(f"validation_fraction must be in [0, 1), got {fraction!r}.")
+    aside, heat = estimator.calibration_fraction, estimator.temperature
+    if not (_is_real(aside) and 0 <= aside < 1):
+        raise ValueError(f"calibration_fraction must be in [0, 1), got {aside!r}.")
+    if heat != "auto" and not (_is_real(heat) and 0 < float(heat) < inf):
+        raise ValueError(f"temperature must be 'auto' or a positive float, got {heat!r}.")
     if dropout != "auto" and not (_is_real(dropout) and 0 <= dropout < 1):
         raise ValueError(f"dropout must be 'auto' or in [0, 1), got {dropout!r}.")
     limit, rule = estimator.time_limit, estimator.lambda_init
@@ -44,7 +51,7 @@ def check_parameters(estimator: AdaCapBase) -> None:
             f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
         )
     rate, decay = estimator.max_lr, estimator.weight_decay
-    if not _is_real(rate):
+    if not _is_real(rate) and not _is_by_rule(estimator, "max_lr"):
         raise ValueError(f"max_lr must be positive, got {rate!r}.")
     if decay != "auto" and not (_is_real(decay) and decay >= 0):
         raise ValueError(f"weight_decay must be 'auto', or 0 or more, got {decay!r}.")
@@ -53,10 +60,32 @@ def check_parameters(estimator: AdaCapBase) -> None:
             raise ValueError(
                 f"{name} must be True, False or 'auto', got {getattr(estimator, name)!r}."
             )
+    estimator._check_more()
+
+
+def _is_by_rule(estimator: AdaCapBase, name: str) -> bool:
+    """Whether a parameter is "auto" where the estimator has a rule for it."""
+    return name in estimator._by_rule and getattr(estimator, name) == "auto"
+
+
+def _check_depth(depth: Any) -> None:
+    if isinstance(depth, list | tuple) and not depth:
+        raise ValueError("depth must be an integer or a list of integers, got an empty list.")
+    for one in depth if isinstance(depth, list | tuple) else [depth]:
+        if one is not None or isinstance(depth, list | tuple):
+            _at_least("depth", one, 1)
 
 
 def _check_architecture(architecture: Any) -> None:
-    if isinstance(architecture, str):
+    if isinstance(architecture, list | tuple):
+        if not architecture or not all(isinstance(name, str) for name in architecture):
+            raise TypeError(
+                "architecture as a list must hold names, which the members take in turn, got "
+                f"{architecture!r}."
+            )
+        for name in architecture:
+            _check_architecture(name)
+    elif isinstance(architecture, str):
         if architecture not in ("auto", *BACKBONES):
             raise ValueError(suggest(architecture, ("auto", *BACKBONES), "architecture"))
     elif isinstance(architecture, nn.Module) or not callable(architecture):

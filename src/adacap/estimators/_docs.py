@@ -8,16 +8,18 @@ T = TypeVar("T", bound=type)
 
 PARAMETERS = """Parameters
     ----------
-    architecture : {"auto", "glu", "snn", "mlp", "resblock"} or callable, default="auto"
-        Backbone; auto is glu for regression, mlp for classification. A callable gets the number
-        of encoded columns (or the shape of one sample) and returns an ``nn.Module`` that maps a
-        batch to ``(n, J)``.
+    architecture : {"auto", "glu", "snn", "mlp", "resblock"}, list of these or callable
+        Backbone, ``"auto"`` by default; auto is glu for regression, mlp for classification. The
+        members of a bag take the names of a list in turn. A callable gets the number of encoded
+        columns (or the shape of one sample) and returns an ``nn.Module`` that maps a batch to
+        ``(n, J)``.
     scheme : {"auto", "adacap", "tikhonov", "plain"}, default="auto"
         ``"adacap"``: closed-form output layer and MLR loss; ``"tikhonov"``: the output layer
         alone; ``"plain"``: an ordinary net. Auto is adacap for regression, plain for
         classification.
     width, depth : int
-        Size and number of hidden layers; ``depth=None`` is the usual one of the architecture.
+        Size and number of hidden layers; ``depth=None`` is the usual one of the architecture. A
+        list of depths is taken in turn, as that of architectures.
     n_permutations : int, default=16
         Permuted label sets of the MLR loss, drawn once.
     mlr_form : {"difference", "absolute_gap"}, default="difference"
@@ -47,9 +49,15 @@ PARAMETERS = """Parameters
     batch_size : int, default=2048
     validation_fraction : float, default=0.2
         Share of the rows, at most 2048, held out to choose the best iteration; 0 keeps the last.
-    select_by : {"loss", "auc"}, default="loss"
+    calibration_fraction : float, default=0.0
+        Share of the rows that training never sees, for intervals of method ``"split"`` or the
+        temperature of a classifier.
+    temperature : float or "auto", default="auto"
+        Classification: outputs are divided by it before they become probabilities. Auto fits it on
+        the rows held out, which costs no training; 1 leaves the outputs as they are.
+    select_by : {"loss", "auc", "r2"}, default="loss"
         What makes an iteration the best on the held-out rows. AUC is the paper's choice for
-        classification; for regression the loss and its R² choose alike.
+        classification, R² of the coded classes its supplement's; for regression all choose alike.
     patience : int, optional
         Stop after this many steps without a better validation score.
     refit_head : bool, default=True
@@ -97,6 +105,10 @@ PARAMETERS = """Parameters
         What ``"auto"`` stood for: the scheme, and the backbone with its sizes.
     encoder_ : TableEncoder
         What happens to each column; ``encoder_.summary()`` lists it.
+    capacity_ : Capacity
+        What ``capacity()`` returns.
+    provenance_ : Provenance
+        Rows trained on, seconds, date and versions.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when ``X`` has column names."""

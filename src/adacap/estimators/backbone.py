@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import nn
 
 from adacap.nn.presets import BACKBONES, DEFAULT_DEPTH
 
-__all__ = ["BackboneSpec"]
+__all__ = ["BackboneSpec", "one_or_each"]
 
 
 @dataclass(frozen=True)
@@ -94,3 +94,15 @@ class BackboneSpec:
                 f"from {self.factory}."
             )
         return backbone
+
+
+def one_or_each(specs: Sequence[BackboneSpec]) -> BackboneSpec | tuple[BackboneSpec, ...]:
+    """The backbone that all members share, or those of all members in a mixed bag.
+
+    Examples
+    --------
+    >>> mlp, snn = BackboneSpec("mlp"), BackboneSpec("snn")
+    >>> one_or_each([mlp, mlp]).name, len(one_or_each([mlp, snn]))
+    ('mlp', 2)
+    """
+    return specs[0] if len(set(specs)) == 1 else tuple(specs)

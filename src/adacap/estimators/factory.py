@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.classifier import AdaCapClassifier
+from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.nn.presets import PRESETS, Preset, suggest
 
@@ -15,13 +16,28 @@ _ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "regression": AdaCapRegressor,
     "classification": AdaCapClassifier,
 }
+_MLR_ESTIMATORS: dict[str, type[AdaCapBase]] = {
+    "regression": MLRNetRegressor,
+    "classification": MLRNetClassifier,
+}
 
-_FOLDS = {"n_estimators": 5, "bagging": "folds", "max_iter": 100, "batch_size": 512}
+_FOLDS = {"n_estimators": 5, "bagging": "folds", "batch_size": 512}
 TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_FOLDS, "width": 64, "max_lr": 0.05, "lambda_init": 1.0},
-    "balanced": {**_FOLDS, "width": 128, "max_lr": 0.03, "lambda_init": 1.0},
+    "fast": {**_FOLDS, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
+    "balanced": {**_FOLDS, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
 }
 """Settings by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
+
+_TEN_MINUTES = 600.0  # for each net
+_BOTH_DEPTHS = {"depth": (1, 2), "n_estimators": 20}
+MLR_NETS: dict[str, dict[str, Any]] = {
+    **{f"mlr-{depth}": {"depth": depth} for depth in (1, 2, 3, 4)},
+    **{f"bag-mlr-{depth}": {"depth": depth, "n_estimators": 10} for depth in (1, 2)},
+    "ens-mlr": _BOTH_DEPTHS,
+    "best-mlr": {**_BOTH_DEPTHS, "top": 1},
+    "top5-mlr": {**_BOTH_DEPTHS, "top": 5},
+}
+"""The nets and ensembles of the 2021 supplement, as departures from ``MLRNetRegressor()``."""
 
 
 def make(
@@ -35,27 +51,34 @@ def make(
         An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
         example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists
         all. These are trained by the paper's protocol. ``"fast"`` and ``"balanced"`` are bags of
-        five small nets, one per fold; see ``docs/SPEED.md``.
+        five small nets, one per fold; see ``docs/SPEED.md``. ``"mlr-1"`` to ``"mlr-4"``,
+        ``"bag-mlr-1"``, ``"bag-mlr-2"``, ``"ens-mlr"``, ``"best-mlr"`` and ``"top5-mlr"`` are the
+        nets and ensembles of the 2021 supplement.
     task : {"regression", "classification"}, default="regression"
     **overrides
         Any parameter of the estimator, to depart from these settings.
 
     Returns
     -------
-    AdaCapRegressor or AdaCapClassifier
+    AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
 
     Examples
     --------
     >>> make("adacap-fast-snn", random_state=0).width
     256
+    >>> make("top5-mlr", "classification")
+    MLRNetClassifier(depth=(1, 2), n_estimators=20, preprocessing='paper',
+                     time_limit=12000.0, top=5)
     >>> make("adacap-snnn")
     Traceback (most recent call last):
     ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Known: ...
     """
-    if name not in PRESETS and name not in TUNED:
-        raise ValueError(suggest(name, [*PRESETS, *TUNED], "preset"))
+    if name not in PRESETS and name not in TUNED and name not in MLR_NETS:
+        raise ValueError(suggest(name, [*PRESETS, *TUNED, *MLR_NETS], "preset"))
     if task not in _ESTIMATORS:
         raise ValueError(suggest(task, _ESTIMATORS, "task"))
+    if name in MLR_NETS:
+        return _MLR_ESTIMATORS[task](**{**_mlr_protocol(name), **overrides})
     settings = TUNED[name] if name in TUNED else _protocol(PRESETS[name])
     return _ESTIMATORS[task](**{**settings, **overrides})
 
@@ -79,3 +102,9 @@ def _protocol(preset: Preset) -> dict[str, Any]:
         "preprocessing": "paper",
         "select_by": "auc",
     }
+
+
+def _mlr_protocol(name: str) -> dict[str, Any]:
+    settings = MLR_NETS[name]
+    time_limit = _TEN_MINUTES * settings.get("n_estimators", 1)
+    return {**settings, "preprocessing": "paper", "time_limit": time_limit}

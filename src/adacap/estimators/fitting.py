@@ -16,22 +16,31 @@ from torch import Tensor, nn
 from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
+from adacap.estimators.held_out import HeldOut, LeftOut, held_out, left_out
 from adacap.exceptions import DivergenceError
 from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
 from adacap.training.callbacks import Callback, DofTrace
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
+from adacap.training.dithering import Dither, DitheredObjective
 from adacap.training.history import History
 from adacap.training.loop import Trained, train
 from adacap.training.members import Members, Net, can_stack
 from adacap.training.objectives import MLRObjective, Objective, PlainObjective
-from adacap.training.refit import solve_head
+from adacap.training.refit import MOST_REFIT, solve_head
 
-__all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "seeded"]
+__all__ = [
+    "FittedMember",
+    "Recipe",
+    "Rows",
+    "fit_members",
+    "seeded",
+    "solved_share",
+    "width_of",
+]
 
 _MOST_STACKED = 64_000_000  # hidden activations of one stacked step, in numbers
 _DIVERGED = "one of them diverged"
-_MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class Recipe:
     refit_head: bool
     refit_net: bool
     config: TrainingConfig
+    dither: Dither | None = None
+    initialise: Callable[[nn.Module], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,8 @@ class FittedMember:
     best_iter: int
     best_score: float
     rows: MemberRows
+    held_out: HeldOut | None = None
+    left_out: LeftOut | None = None
 
 
 @contextmanager
@@ -97,7 +110,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def fit_members(
-    recipe: Recipe,
+    recipe: Recipe | Sequence[Recipe],
     rows: Rows,
     members: Sequence[MemberRows],
     *,
@@ -117,7 +130,9 @@ def fit_members(
 
     Parameters
     ----------
-    recipe : Recipe
+    recipe : Recipe or sequence of Recipe
+        Several are taken in turn: a bag of two recipes trains its odd members by one and its even
+        members by the other.
     rows : Rows
     members : sequence of MemberRows
     valid : Rows, optional
@@ -131,11 +146,25 @@ def fit_members(
     -------
     list of FittedMember, in the order of ``members``
     """
-    anew = recipe.refit_net and valid is None and len(members[0].valid) > 0
+    recipes = ([recipe] if isinstance(recipe, Recipe) else list(recipe))[: len(members)]
+    found: dict[int, FittedMember] = {}
+    for i, one in enumerate(recipes):
+        turns = range(i, len(members), len(recipes))
+        own = _share_of_time(one, len(recipes) - i)
+        before = [start_from[k] for k in turns] if start_from else []
+        chosen = [members[k] for k in turns]
+        run = _Run(own, rows, valid, tuple(callbacks), n_jobs, tuple(before))
+        found.update(zip(turns, _fit_alike(run, chosen), strict=True))
+    return [found[k] for k in range(len(members))]
+
+
+def _fit_alike(run: _Run, members: Sequence[MemberRows]) -> list[FittedMember]:
+    """Train members of one recipe."""
+    recipe = run.recipe
+    anew = recipe.refit_net and run.valid is None and len(members[0].valid) > 0
     first = _share_of_time(recipe, 2) if anew else recipe
-    run = _Run(first, rows, valid, tuple(callbacks), n_jobs, tuple(start_from))
-    fitted = run.fit(members)
-    return _train_anew(replace(run, recipe=recipe), fitted) if anew else fitted
+    fitted = replace(run, recipe=first).fit(members)
+    return _train_anew(run, fitted) if anew else fitted
 
 
 def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
@@ -144,7 +173,13 @@ def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
     rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
     again = replace(run, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
     return [
-        replace(new, history=old.history, best_score=old.best_score, rows=old.rows)
+        replace(
+            new,
+            history=old.history,
+            best_score=old.best_score,
+            rows=old.rows,
+            held_out=None if old.held_out is None else replace(old.held_out, linear=None),
+        )
         if len(new.history) > old.best_iter
         else old
         for new, old in zip(again, fitted, strict=True)
@@ -177,12 +212,14 @@ class _Run:
         if reason is not None:
             text = f"The {len(nets)} members are trained one by one, since {reason}."
             if self.keep_at is None:
-                warnings.warn(text, stacklevel=5)  # at the caller of the estimator's fit
+                warnings.warn(text, stacklevel=6)  # at the caller of the estimator's fit
             elif reason == _DIVERGED:  # news; any other reason was told by the first pass
-                warnings.warn(text, stacklevel=6)
+                warnings.warn(text, stacklevel=7)
             trained = self._apart(nets, members)
         pairs = zip(trained, members, strict=True)
-        return [_freeze(self.recipe, self.rows, result, member) for result, member in pairs]
+        return [
+            _freeze(self.recipe, self.rows, result, member, self.valid) for result, member in pairs
+        ]
 
     def _net(self, k: int, member: MemberRows) -> Net:
         if self.start_from:
@@ -242,10 +279,8 @@ class _Run:
             None if valid is None else (valid.x, valid.targets, valid.weight),
         )
         stack = Members([nets[k] for k in group])
-        objective: Objective = PlainObjective(recipe.loss)
         extra: tuple[Callback, ...] = ()
         if recipe.scheme != "plain":
-            objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)
             extra = (DofTrace(fit_intercept=recipe.fit_intercept),)
             if not self.start_from:
                 stack.set_lambda(_start_lambda(recipe, stack, data, chosen))
@@ -253,12 +288,21 @@ class _Run:
             return train(
                 stack,
                 data,
-                objective,
+                _objective(recipe, chosen),
                 recipe.config,
                 score=recipe.score,
                 callbacks=(*extra, *self.callbacks),
                 keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
             )
+
+
+def _objective(recipe: Recipe, members: Sequence[MemberRows]) -> Objective:
+    objective: MLRObjective | PlainObjective = PlainObjective(recipe.loss)
+    if recipe.scheme != "plain":
+        objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)
+    if recipe.dither is None:
+        return objective
+    return DitheredObjective(objective, recipe.dither, [member.seed for member in members])
 
 
 def _build(recipe: Recipe, rows: Rows, seed: int) -> Net:
@@ -270,7 +314,10 @@ def _build(recipe: Recipe, rows: Rows, seed: int) -> Net:
             head = LinearHead(width, rows.targets.shape[1])
         else:
             head = TikhonovHead(fit_intercept=recipe.fit_intercept)
-    return Net(backbone, head.to(rows.x.device))
+        net = Net(backbone, head.to(rows.x.device))
+        if recipe.initialise is not None:
+            recipe.initialise(net)
+    return net
 
 
 @torch.no_grad()
@@ -336,15 +383,33 @@ def _start_lambda(
 def _rows_to_solve(recipe: Recipe, member: MemberRows) -> Tensor:
     """All rows for a refit, up to a limit; else one minibatch, enough to read the capacity."""
     if recipe.refit_head:
-        return torch.cat([member.valid, member.train])[:_MOST_REFIT]
+        return torch.cat([member.valid, member.train])[:MOST_REFIT]
     return member.train[: recipe.config.batch_size]
 
 
+def width_of(member: FittedMember) -> int:
+    """Size J of the last hidden layer."""
+    linear = member.network[-1]
+    assert isinstance(linear, nn.Linear)
+    return linear.in_features
+
+
+def solved_share(recipe: Recipe, member: FittedMember, n_rows: int) -> float:
+    """Share of all rows that the output layer of a member is solved on."""
+    train, valid = len(member.rows.train), len(member.rows.valid)
+    n_solved = min(train + valid, MOST_REFIT)
+    if not recipe.refit_head:
+        n_solved = min(train + valid if recipe.refit_net else train, recipe.config.batch_size)
+    return n_solved / n_rows
+
+
 @torch.no_grad()
-def _freeze(recipe: Recipe, rows: Rows, result: Trained, member: MemberRows) -> FittedMember:
+def _freeze(
+    recipe: Recipe, rows: Rows, result: Trained, member: MemberRows, valid: Rows | None = None
+) -> FittedMember:
     """Turn the solved head into an ordinary linear layer, on all rows if asked to."""
     net = result.net.eval()
-    lam = dof = None
+    lam = dof = left = None
     coef, intercept = result.coef, result.intercept
     if isinstance(net.head, TikhonovHead):
         lam = float(net.head.lam)
@@ -354,9 +419,11 @@ def _freeze(recipe: Recipe, rows: Rows, result: Trained, member: MemberRows) -> 
             sample_weight=None if rows.weight is None else rows.weight[index],
             fit_intercept=recipe.fit_intercept,
         )  # fmt: skip
+        left = left_out(net.backbone, rows, index, lam, fit_intercept=recipe.fit_intercept)
         if recipe.refit_head:
             coef, intercept = fit.coef, fit.intercept
     network = nn.Sequential(net.backbone, linear_from(coef, intercept)).eval()
     return FittedMember(
-        network, net, lam, dof, result.history, result.best_step, result.best_score, member
-    )
+        network, net, lam, dof, result.history, result.best_step, result.best_score, member,
+        held_out=held_out(recipe, rows, result, member, valid, left), left_out=left,
+    )  # fmt: skip

@@ -113,27 +113,28 @@ def _spread(order: Index, classes: Index) -> Index:
 def fold_rows(
     n_rows: int, n_folds: int, strata: Index | None, rng: np.random.Generator
 ) -> list[tuple[Index, Index]]:
-    """Disjoint validation folds that cover all rows, each with the other rows to train on.
+    """Disjoint validation folds of one size, each with all other rows to train on.
 
-    Where a fold would leave fewer than two rows to train on, nothing is held out.
+    Members with equally many rows are trained as one computation, so the few rows that do not
+    divide by the number of folds are held out by none of them. Where a fold would leave fewer than
+    two rows to train on, nothing is held out.
 
     Examples
     --------
-    >>> folds = fold_rows(6, 3, None, np.random.default_rng(0))
-    >>> sorted(row for _, valid in folds for row in valid.tolist())
-    [0, 1, 2, 3, 4, 5]
+    >>> folds = fold_rows(7, 3, None, np.random.default_rng(0))
+    >>> [(len(train), len(valid)) for train, valid in folds]
+    [(5, 2), (5, 2), (5, 2)]
     """
     if n_folds > n_rows:
         raise ValueError(
             f"bagging='folds' with n_estimators={n_folds} needs at least {n_folds} different rows, "
             f"got {n_rows}. Use fewer members or bagging='seeds'."
         )
-    largest = -(-n_rows // n_folds)
-    if n_rows - largest < 2:
+    if n_rows - n_rows // n_folds < 2:
         return [(np.arange(n_rows), np.arange(0))] * n_folds
-    order = rng.permutation(n_rows)
+    order = rng.permutation(n_rows)[n_rows % n_folds :]
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]
-    fold = np.empty(n_rows, dtype=np.intp)
-    fold[order] = np.arange(n_rows) % n_folds
+    fold = np.full(n_rows, -1)
+    fold[order] = np.arange(len(order)) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]

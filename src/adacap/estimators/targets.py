@@ -117,6 +117,7 @@ class ClassCodec:
     """
 
     classes: npt.NDArray[Any]
+    temperature: float = 1.0
 
     @classmethod
     def fit(cls, y: Any, sample_weight: Floats | None = None) -> ClassCodec:
@@ -161,7 +162,9 @@ class ClassCodec:
         return "bce" if len(self.classes) == 2 else "ce"
 
     def score(self, select_by: str) -> str:
-        """Validation score: the loss, or the paper's AUC with ties decided by the loss."""
+        """Validation score: the loss, R² of the codes, or AUC with ties decided by the loss."""
+        if select_by == "r2":
+            return "r2"
         return f"{'auc' if select_by == 'auc' else 'neg'}_{self.loss}"
 
     @property
@@ -186,8 +189,8 @@ class ClassCodec:
         return (coded[:, 0] > 0).astype(np.intp) if coded.shape[1] == 1 else coded.argmax(1)
 
     def probabilities(self, output: npt.NDArray[Any]) -> Floats:
-        """Class probabilities of network outputs."""
-        output = output.astype(np.float64)
+        """Class probabilities of network outputs, divided by the temperature."""
+        output = output.astype(np.float64) / self.temperature
         if len(self.classes) == 2:
             positive = expit(output[:, 0])
             return np.column_stack([1 - positive, positive])

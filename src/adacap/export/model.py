@@ -88,8 +88,12 @@ def to_onnx(
 def _build(model: AdaCapBase, dtype: str, missing_text: str) -> Any:
     graph = Graph()
     inputs, x, shape = _features(graph, model, dtype, missing_text)
-    spec = asdict(model.backbone_)
-    members = [network(graph, x, member.network, spec, shape) for member in model.members_]
+    own = model.backbone_
+    specs = own if isinstance(own, tuple) else [own] * len(model.members_)
+    members = [
+        network(graph, x, member.network, asdict(spec), shape)
+        for member, spec in zip(model.members_, specs, strict=True)
+    ]
     output = graph.cast(average(graph, members), "float64")
     codec = model.codec_
     if isinstance(codec, RegressionCodec):
@@ -146,6 +150,7 @@ def _regression(graph: Graph, output: str, codec: RegressionCodec, dtype: str) -
 
 
 def _classification(graph: Graph, output: str, codec: ClassCodec, dtype: str) -> None:
+    output = graph.call("Div", output, graph.constant([codec.temperature]))
     if len(codec.classes) == 2:
         positive = graph.call("Sigmoid", output)
         negative = graph.call("Sub", graph.constant([1.0]), positive)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -88,13 +87,21 @@ class LiteClassifier(_LiteModel):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
+    temperature_ : float
+        What outputs are divided by before they become probabilities.
     """
 
     def __init__(
-        self, encoder: Encoder, members: Sequence[tuple[Layer, ...]], *, classes: npt.NDArray[Any]
+        self,
+        encoder: Encoder,
+        members: Sequence[tuple[Layer, ...]],
+        *,
+        classes: npt.NDArray[Any],
+        temperature: float,
     ) -> None:
         super().__init__(encoder, members, 1 if len(classes) == 2 else len(classes))
         self.classes_ = classes
+        self.temperature_ = temperature
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class, in the order of ``classes_``.
@@ -107,7 +114,7 @@ class LiteClassifier(_LiteModel):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        output = self._outputs(X)
+        output = self._outputs(X) / self.temperature_
         if len(self.classes_) == 2:
             positive = sigmoid(output[:, 0])
             return np.column_stack([1 - positive, positive])
@@ -169,7 +176,7 @@ def load(path: str | os.PathLike[str]) -> LiteRegressor | LiteClassifier:
     try:
         model, tensors = read(path)
         with refusing("its description is malformed", *_MALFORMED):
-            factory = model["backbone"]["factory"]
+            factory = _specs(model)[0]["factory"]
             if factory is None:
                 return _restore(model, tensors)
     except ModelFileError as error:
@@ -183,19 +190,29 @@ def load(path: str | os.PathLike[str]) -> LiteRegressor | LiteClassifier:
 
 def _restore(model: Json, tensors: Tensors) -> LiteRegressor | LiteClassifier:
     encoder, codec = Encoder(model["encoder"]), model["codec"]
-    n_members = len(model["members"])
-    require(n_members > 0, "it has no members.")
-    network = functools.partial(
-        _network, model["backbone"], tensors, d_in=max(1, encoder.n_features_out)
-    )
-    if model["estimator"] == "AdaCapClassifier":
-        classes = _classes(codec)
+    d_in = max(1, encoder.n_features_out)
+
+    def members(n_out: int) -> list[tuple[Layer, ...]]:
+        return [
+            _network(spec, tensors, f"members.{k}.", d_in=d_in, n_out=n_out)
+            for k, spec in enumerate(_specs(model))
+        ]
+
+    if model["estimator"].endswith("Classifier"):
+        classes, temperature = _classes(codec)
         n_out = 1 if len(classes) == 2 else len(classes)
-        members = [network(f"members.{k}.", n_out=n_out) for k in range(n_members)]
-        return LiteClassifier(encoder, members, classes=classes)
+        return LiteClassifier(encoder, members(n_out), classes=classes, temperature=temperature)
     mean, scale, is_1d = _targets(codec)
-    members = [network(f"members.{k}.", n_out=len(mean)) for k in range(n_members)]
-    return LiteRegressor(encoder, members, mean=mean, scale=scale, is_1d=is_1d)
+    return LiteRegressor(encoder, members(len(mean)), mean=mean, scale=scale, is_1d=is_1d)
+
+
+def _specs(model: Json) -> list[Json]:
+    """Backbone of each member; the file has one for all, or one for each of a mixed bag."""
+    stored, n_members = model["backbone"], len(model["members"])
+    require(n_members > 0, "it has no members.")
+    specs = stored if isinstance(stored, list) else [stored] * n_members
+    require(len(specs) == n_members, f"it has {len(specs)} backbones, {n_members} members.")
+    return specs
 
 
 def _network(
@@ -232,11 +249,14 @@ def _check_keys(codec: Json, known: set[str]) -> None:
     require(set(codec) == known, f"codec holds {sorted(codec)}, not {sorted(known)}.")
 
 
-def _classes(codec: Json) -> npt.NDArray[Any]:
-    _check_keys(codec, {"dtype", "classes"})
-    labels, dtype = codec["classes"], codec["dtype"]
+def _classes(codec: Json) -> tuple[npt.NDArray[Any], float]:
+    """Labels in order, and the temperature."""
+    _check_keys(codec, {"dtype", "classes", "temperature"})
+    labels, dtype, temperature = codec["classes"], codec["dtype"], codec["temperature"]
     if dtype not in ("str", "object") and np.dtype(dtype).kind not in "biuf":
         refuse(f"codec has labels of {dtype!r}.")
     classes = np.array(labels, dtype=dtype)
     require(len(classes) >= 2 and classes.tolist() == labels, f"codec.classes are not of {dtype}.")
-    return classes
+    is_number = isinstance(temperature, int | float) and 0 < temperature < np.inf
+    require(is_number, f"codec has the temperature {temperature!r:.20}.")
+    return classes, float(temperature)

@@ -2,6 +2,7 @@
 
 from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet
 from adacap.nn.heads import LinearHead, TikhonovHead
+from adacap.nn.initialisation import glorot_uniform
 from adacap.nn.presets import ARCHITECTURES, BACKBONES, PRESETS
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "LinearHead",
     "ResNet",
     "TikhonovHead",
+    "glorot_uniform",
 ]

@@ -19,6 +19,8 @@ from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.encoder import POLICIES
+from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
+from adacap.estimators.provenance import Provenance
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.exceptions import ModelFileError
 from adacap.nn.presets import SCHEMES
@@ -43,6 +45,8 @@ Json = dict[str, Any]
 ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "AdaCapRegressor": AdaCapRegressor,
     "AdaCapClassifier": AdaCapClassifier,
+    "MLRNetRegressor": MLRNetRegressor,
+    "MLRNetClassifier": MLRNetClassifier,
 }
 
 FORMAT, FORMAT_VERSION = "adacap-model", 1
@@ -83,11 +87,11 @@ _MODEL = {
     "head": {"kind": {"tikhonov", "linear"}, "fit_intercept": bool},
     "earlier_history": list[dict[str, float]],  # before the last warm start
     "members": [MEMBER],
+    "provenance": Provenance,
 }
-_CODECS = {
-    "AdaCapRegressor": {"mean": list[float], "scale": list[float], "is_1d": bool},
-    "AdaCapClassifier": {"dtype": str, "classes": list[Any]},
-}
+_MIXED = _MODEL | {"backbone": [BackboneSpec]}  # one per member, where they differ
+_NUMBERS = {"mean": list[float], "scale": list[float], "is_1d": bool}
+_CLASSES = {"dtype": str, "classes": list[Any], "temperature": float}
 
 
 def plain(value: Any) -> Any:
@@ -136,8 +140,10 @@ def parse(text: bytes) -> Json:
             f"it has format_version {version}, and adacap {__version__} reads {FORMAT_VERSION} "
             "only. Upgrade adacap."
         )
-    check(model, _MODEL, DESCRIPTION)
-    check(model["codec"], _CODECS[model["estimator"]], "codec")
+    is_mixed = isinstance(model, dict) and isinstance(model.get("backbone"), list)
+    check(model, _MIXED if is_mixed else _MODEL, DESCRIPTION)
+    is_classifier = issubclass(ESTIMATORS[model["estimator"]], AdaCapClassifier)
+    check(model["codec"], _CLASSES if is_classifier else _NUMBERS, "codec")
     return dict(model)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,15 +17,18 @@ from torch.nn.parameter import is_lazy
 
 from adacap.estimators import columns
 from adacap.estimators._base import AdaCapBase, Codec, _device, _names, _summary
-from adacap.estimators.backbone import BackboneSpec
+from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.fitting import FittedMember, seeded
+from adacap.estimators.provenance import Provenance
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
 from adacap.nn.heads import LinearHead, TikhonovHead
 from adacap.nn.presets import BACKBONES
 from adacap.persistence.description import Json, check, check_parameters, make_estimator, parse
+from adacap.persistence.diagnostics import restore_capacity
 from adacap.persistence.files import WEIGHTS, read, refuse, refusing, require
+from adacap.persistence.intervals import restore_intervals
 from adacap.persistence.saving import hidden_of_zeros, tensors_of
 from adacap.training.data import MemberRows
 from adacap.training.history import History
@@ -68,7 +71,7 @@ def load(
 
     Returns
     -------
-    AdaCapRegressor or AdaCapClassifier
+    AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
 
     Raises
     ------
@@ -93,10 +96,23 @@ def load(
         text, tensors = read(path)
         model = parse(text)
         check_parameters(model)
-        _check_factory(BackboneSpec(**model["backbone"]), architecture)
+        for spec in _specs(model):
+            _check_factory(spec, architecture)
         return _restore(model, tensors, device, architecture)
     except ModelFileError as error:
         raise ModelFileError(f"Cannot load {os.fspath(path)!r}: {error}") from error.__cause__
+
+
+def _specs(model: Json) -> list[BackboneSpec]:
+    """Backbone of each member."""
+    stored, n_members = model["backbone"], len(model["members"])
+    require(n_members > 0, "it has no members.")
+    if isinstance(stored, dict):
+        return [BackboneSpec(**stored)] * n_members
+    require(len(stored) == n_members, f"it has {len(stored)} backbones, {n_members} members.")
+    specs = [BackboneSpec(**spec) for spec in stored]
+    require(all(spec.factory is None for spec in specs), "a mixed bag has backbones by name only.")
+    return specs
 
 
 def _check_factory(spec: BackboneSpec, architecture: Factory | None) -> None:
@@ -132,22 +148,29 @@ def _restore(
     if shape is not None:
         fits = len(shape) > 1 and min(shape) > 0 and math.prod(shape) == encoder.n_features_out_
         require(fits and architecture is not None, f"sample_shape {shape} fits nothing else in it.")
-    spec = BackboneSpec(**model["backbone"])
-    if architecture is not None:
-        spec = BackboneSpec.resolve(architecture, width=1)  # by the name of this function
+    specs = _specs(model)
+    if architecture is not None:  # by the name of this function
+        specs = [BackboneSpec.resolve(architecture, width=1)] * len(specs)
     builder = _Builder(
-        spec=spec,
+        spec=specs[0],
         head=model["head"],
         shape=tuple(shape or [max(1, encoder.n_features_out_)]),
         n_targets=codec.n_targets,
         architecture=architecture,
         device=place,
     )
-    require(len(model["members"]) > 0, "it has no members.")
     members = [
-        builder.member(data, _take(tensors, f"members.{k}."))
-        for k, data in enumerate(model["members"])
+        replace(builder, spec=spec).member(data, _take(tensors, f"members.{k}."))
+        for k, (data, spec) in enumerate(zip(model["members"], specs, strict=True))
     ]
+    provenance = Provenance(**model["provenance"])
+    capacity = restore_capacity(
+        tensors, members, codec.n_targets, provenance,
+        estimator=model["estimator"], scheme=model["scheme"], loss=codec.loss,
+    )  # fmt: skip
+    calibrated = {}
+    if isinstance(codec, RegressionCodec):
+        calibrated["intervals_"] = restore_intervals(tensors, members, codec.n_targets)
     require(not tensors, f"{WEIGHTS} has tensors of no layer: {sorted(tensors)[:3]}.")
     fitted = {
         **_summary(members, History(model["earlier_history"])),
@@ -155,9 +178,12 @@ def _restore(
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
         "scheme_": model["scheme"],
-        "backbone_": spec,
+        "backbone_": one_or_each(specs),
         "sample_shape_": None if shape is None else tuple(shape),
         "n_features_in_": len(encoder.columns_),
+        "capacity_": capacity,
+        "provenance_": provenance,
+        **calibrated,
     }
     if isinstance(codec, ClassCodec):
         fitted["classes_"] = codec.classes
@@ -208,7 +234,9 @@ def _fits(part: columns.Part, is_text: bool) -> bool:
 
 def _restore_codec(data: Json) -> Codec:
     if "classes" in data:
-        return ClassCodec(_restore_classes(data["classes"], data["dtype"]))
+        heat = data["temperature"]
+        require(0 < heat < math.inf, f"codec has the temperature {heat}.")
+        return ClassCodec(_restore_classes(data["classes"], data["dtype"]), float(heat))
     mean, scale = (np.array(data[name], dtype=np.float64) for name in ("mean", "scale"))
     fits = len(mean) == len(scale) > 0 and (len(mean) == 1 or not data["is_1d"])
     require(fits, f"codec contradicts itself: {len(mean)} means, {len(scale)} scales.")

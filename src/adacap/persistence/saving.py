@@ -19,7 +19,9 @@ from torch import Tensor, nn
 
 from adacap._version import __version__
 from adacap.estimators._base import AdaCapBase, Codec
+from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.fitting import FittedMember, _probe
+from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.heads import LinearHead
 from adacap.persistence.description import (
@@ -32,7 +34,9 @@ from adacap.persistence.description import (
     parse,
     plain,
 )
+from adacap.persistence.diagnostics import capacity_tensors
 from adacap.persistence.files import write
+from adacap.persistence.intervals import interval_tensors
 
 __all__ = ["hidden_of_zeros", "save", "tensors_of"]
 
@@ -42,7 +46,7 @@ def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : AdaCapRegressor or AdaCapClassifier
+    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
     path : str or path-like
         An existing file is replaced, at once or not at all.
 
@@ -56,13 +60,14 @@ def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(
-            f"Only {' and '.join(ESTIMATORS)} can be saved, got {name}. Use pickle for a class of "
+            f"Only {', '.join(ESTIMATORS)} can be saved, got {name}. Use pickle for a class of "
             "your own."
         )
     model = _describe(estimator)
     text = json.dumps(plain(model), allow_nan=False).encode()
     check_parameters(parse(text))  # what load would refuse is refused now
-    asked_for = {"architecture"} if model["backbone"]["factory"] else set()
+    is_own = not isinstance(estimator.backbone_, tuple) and estimator.backbone_.name is None
+    asked_for = {"architecture"} if is_own else set()
     if lost := [key for key in model["not_stored"] if key not in asked_for]:
         warnings.warn(
             f"Not plain data, hence not stored in the model file: {', '.join(lost)}. The loaded "
@@ -92,7 +97,7 @@ def _describe(estimator: AdaCapBase) -> Json:
         "codec": _describe_codec(estimator.codec_),
         "scheme": estimator.scheme_,
         "sample_shape": estimator.sample_shape_,
-        "backbone": asdict(estimator.backbone_),
+        "backbone": _describe_backbone(estimator.backbone_),
         "head": {
             "kind": "linear" if isinstance(head, LinearHead) else "tikhonov",
             "fit_intercept": bool(getattr(head, "fit_intercept", True)),
@@ -102,7 +107,12 @@ def _describe(estimator: AdaCapBase) -> Json:
             {"seed": seed} | {key: getattr(member, key) for key in MEMBER if key != "seed"}
             for seed, member in zip(estimator.seeds_, estimator.members_, strict=True)
         ],
+        "provenance": asdict(estimator.provenance_),
     }
+
+
+def _describe_backbone(specs: BackboneSpec | tuple[BackboneSpec, ...]) -> Json | list[Json]:
+    return [asdict(spec) for spec in specs] if isinstance(specs, tuple) else asdict(specs)
 
 
 def _describe_codec(codec: Codec) -> Json:
@@ -110,7 +120,7 @@ def _describe_codec(codec: Codec) -> Json:
         return {"mean": codec.mean, "scale": codec.scale, "is_1d": codec.is_1d}
     dtype = codec.classes.dtype
     name = {"U": "str", "O": "object", "T": "object"}.get(dtype.kind, dtype.name)
-    return {"dtype": name, "classes": codec.classes}
+    return {"dtype": name, "classes": codec.classes, "temperature": codec.temperature}
 
 
 def _collect(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
@@ -121,6 +131,9 @@ def _collect(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
         tensors["probe"] = hidden_of_zeros(backbone, shape, linear.weight.device)
         for name, tensor in tensors.items():
             yield f"members.{k}.{name}", tensor.detach().cpu().clone().contiguous()
+    yield from capacity_tensors(estimator.capacity_)
+    if isinstance(estimator, AdaCapRegressor):
+        yield from interval_tensors(estimator.intervals_)
 
 
 def tensors_of(backbone: nn.Module, head: nn.Module, linear: nn.Module) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 from adacap.training.callbacks import Callback, DofTrace, ProgressBar, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
+from adacap.training.dithering import Dither, DitheredObjective
 from adacap.training.history import History
 from adacap.training.loop import Trained, train
 from adacap.training.members import Members, Net
@@ -11,6 +12,8 @@ from adacap.training.refit import solve_head
 
 __all__ = [
     "Callback",
+    "Dither",
+    "DitheredObjective",
     "DofTrace",
     "History",
     "MLRObjective",

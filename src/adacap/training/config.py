@@ -118,6 +118,9 @@ class TrainingConfig:
         if not isinstance(self.optimizer, str) and not self.weight_decay:
             del groups[0]["weight_decay"]  # the factory may bring its own
         groups = [group for group in groups if group["params"]]
+        if isinstance(self.optimizer, str) and not self.weight_decay:  # one group, one kernel call
+            everything = [p for group in groups for p in group["params"]]
+            groups = [{"params": everything, "weight_decay": 0.0}]
         if not isinstance(self.optimizer, str):
             return self.optimizer(groups, lr=self.max_lr)
         cls = OPTIMIZERS[self.optimizer.lower()]

@@ -3,10 +3,12 @@
 import torch
 from torch import Tensor, nn
 
-from adacap.core.linalg import safe_cholesky
+from adacap.core.linalg import safe_cholesky, solve_with
 from adacap.core.tikhonov import RidgeFit, effective_dof, ridge_fit, weighted_mean
 
-__all__ = ["solve_head"]
+__all__ = ["MOST_REFIT", "solve_head"]
+
+MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 
 
 @torch.no_grad()
@@ -72,7 +74,7 @@ def solve_head(
         C -= torch.outer(a_sum, y_sum) / total
     M.diagonal().add_(lam)
     L = safe_cholesky(M, lam)
-    coef = torch.cholesky_solve(C, L)
+    coef = solve_with(L, C)
     intercept = (y_sum - a_sum @ coef) / total if fit_intercept else torch.zeros_like(y_sum)
     inverse = torch.linalg.solve_triangular(L, torch.eye(len(L)).to(L), upper=False)
     dof = len(L) - lam * float(inverse.square().sum())

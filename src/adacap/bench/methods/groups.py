@@ -12,6 +12,7 @@ __all__ = ["GROUPS", "expand_methods"]
 _BY_CATEGORY: dict[str, frozenset[str]] = {
     "adacap": frozenset({"AdaCap"}),
     "tikhonov": frozenset({"Tikhonov"}),
+    "mlr-nn": frozenset({"MLR-NN"}),
     "dnn": frozenset({"DNN"}),
     "gbdt": frozenset({"GBDT"}),
     "forests": frozenset({"RF"}),

@@ -21,6 +21,18 @@ _ARCHITECTURES = {
     "batch-resblock": "2 residual blocks, 50 epochs in batches of 256, an hour at most",
     "glu-mlp": "3 gated blocks",
 }
+# The keys of adacap.estimators.factory.MLR_NETS.
+_MLR_NETS = {
+    "mlr-1": "1 × 1024 ReLU, MLR loss with structured dithering",
+    "mlr-2": "2 × 1024 ReLU, the same",
+    "mlr-3": "3 × 1024 ReLU, the same",
+    "mlr-4": "4 × 1024 ReLU, the same",
+    "bag-mlr-1": "10 nets as `mlr-1`",
+    "bag-mlr-2": "10 nets as `mlr-2`",
+    "ens-mlr": "10 nets as `mlr-1` and 10 as `mlr-2`",
+    "best-mlr": "of the 20 nets of `ens-mlr` the one of the best validation score",
+    "top5-mlr": "of the 20 nets of `ens-mlr` the five best",
+}
 _CATEGORY_OF = {"adacap": "AdaCap", "tikhonov": "Tikhonov", "plain": "DNN"}
 
 
@@ -79,5 +91,9 @@ METHODS: tuple[Method, ...] = (
         _preset(scheme, architecture, note)
         for scheme in ("adacap", "tikhonov", "plain")
         for architecture, note in _ARCHITECTURES.items()
+    ),
+    *(
+        Method(name, "MLR-NN", EVERY_KIND, Preset(name), ("torch",), note=note)
+        for name, note in _MLR_NETS.items()
     ),
 )

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
 CATEGORIES: dict[str, str] = {
     "AdaCap": "networks with the Tikhonov layer and the MLR loss",
     "Tikhonov": "networks with the Tikhonov layer alone",
+    "MLR-NN": "the nets and ensembles of the 2021 supplement",
     "DNN": "ordinary networks",
     "GBDT": "boosted trees",
     "RF": "forests",
@@ -68,6 +69,9 @@ class Method:
         Extra of adacap that installs them.
     max_rows : int, optional
         Rows of the largest table it should be given; None means any.
+    probe : callable, optional
+        ``probe(estimator, split)`` looks at the fitted estimator and gives JSON-able data, such as
+        the number of iterations or a curve; it becomes the payload of the record.
     note : str
         For the list of methods.
 
@@ -87,6 +91,7 @@ class Method:
     extra: str | None = None
     max_rows: int | None = None
     note: str = ""
+    probe: Callable[[Any, Any], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):

@@ -34,7 +34,7 @@ WITH_ADACAP = Contest("with AdaCap", ("mlp", "adacap-resblock", "adacap-snn", "a
 CONTESTS = (WITHOUT_ADACAP, WITH_ADACAP)
 
 # Networks beyond the four would favour their category by number; peers came after the paper.
-_NETWORKS = frozenset({"AdaCap", "Tikhonov", "DNN"})
+_NETWORKS = frozenset({"AdaCap", "Tikhonov", "MLR-NN", "DNN"})
 _OUTSIDE = frozenset({"Peer"})
 
 PAPER_CATEGORIES: dict[str, str] = {"Linear": "GLM", "Tree": "CART", "Kernel": "SVM"}

@@ -1,0 +1,114 @@
+"""``adacap export``: a model as an ONNX graph, checked before it is put in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adacap.cli.common import (
+    AsJson,
+    Force,
+    UsageError,
+    command,
+    note,
+    print_json,
+    say,
+    size_of,
+)
+
+__all__ = ["export"]
+
+_TOLERANCE = {"float64": 1e-5, "float32": 1e-3}
+_MOST_ROWS = 10_000  # of the user's table, to check on
+
+
+@command
+def export(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    onnx: Annotated[Path, typer.Option(help="ONNX file to write.")],
+    data: Annotated[
+        Path | None, typer.Option(help="Table to check on; made-up rows by default.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="float64 or float32, of numbers.")] = "float64",
+    missing_text: Annotated[str, typer.Option(help="String for a missing text cell.")] = "",
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model as one ONNX graph of preprocessing, networks and output layer.
+
+    The graph is run by onnxruntime and compared with the model; what differs is not written.
+    """
+    from adacap.cli.loading import load_model
+    from adacap.exceptions import AdaCapError, suggest
+    from adacap.export import compare_onnx, onnx_inputs, to_onnx
+    from adacap.files import check_output, drafted
+
+    check_output(onnx, force)
+    if dtype not in ("float64", "float32"):
+        raise UsageError(suggest(dtype, _TOLERANCE, "dtype"))
+    kind: Any = dtype
+    estimator = load_model(model)
+    X, what = _rows(estimator, data)
+    with drafted(onnx, force) as draft:
+        to_onnx(estimator, draft, dtype=kind, missing_text=missing_text)
+        difference = None
+        if _can_check():
+            difference = compare_onnx(estimator, draft, X, dtype=kind, missing_text=missing_text)
+            if not difference <= _TOLERANCE[dtype]:
+                raise AdaCapError(
+                    f"The graph differs from the model by {difference:.2g} on {what}, more than "
+                    f"{_TOLERANCE[dtype]:g}: nothing was written."
+                )
+    inputs = {
+        name: str(array.dtype) for name, array in onnx_inputs(estimator, X[:1], dtype=kind).items()
+    }
+    if as_json:
+        print_json(
+            {
+                "model": str(model),
+                "onnx": str(onnx),
+                "bytes": onnx.stat().st_size,
+                "difference": difference,
+                "checked_on": what if difference is not None else None,
+                "inputs": inputs,
+                "outputs": _outputs(estimator),
+            }
+        )
+        return
+    say(f"{onnx} ({size_of(onnx.stat().st_size)})")
+    say(f"Inputs: {', '.join(inputs)}. Outputs: {', '.join(_outputs(estimator))}.")
+    if difference is None:
+        note("Not checked: onnxruntime is missing. Run: pip install 'adacap[onnx]'")
+    else:
+        say(f"Largest difference from the model: {difference:.2g}, on {what}.")
+
+
+def _can_check() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("onnxruntime") is not None
+
+
+def _outputs(estimator: Any) -> list[str]:
+    is_classifier = hasattr(estimator, "predict_proba")
+    return ["prediction", "probabilities"] if is_classifier else ["prediction"]
+
+
+def _rows(estimator: Any, data: Path | None) -> tuple[Any, str]:
+    """Rows to compare graph and model on."""
+    if data is None:
+        from adacap.cli.made_up import made_up_rows
+
+        rows = made_up_rows(estimator.encoder_)
+        return rows, f"{len(rows)} made-up rows"
+    from adacap.cli.loading import find_columns
+    from adacap.files import open_table
+
+    names = estimator.encoder_.names_
+    source = open_table(data, names or ())
+    columns = find_columns(estimator, source) or list(source.names)
+    kinds = dict(zip(columns, (plan.kind for plan in estimator.encoder_.columns_), strict=False))
+    batch = next(source.batches(columns, kinds=kinds, rows=_MOST_ROWS))
+    return batch, f"{batch.num_rows} rows of {data.name}"

@@ -1,0 +1,322 @@
+"""``adacap fit``: from a table on disk to a model file, with honest scores on the way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adacap.cli.common import (
+    AsJson,
+    DateFormat,
+    Decimal,
+    Encoding,
+    Force,
+    Separator,
+    UsageError,
+    command,
+    note,
+    number,
+    print_json,
+    print_table,
+    say,
+    size_of,
+    text_options,
+)
+
+if TYPE_CHECKING:
+    from adacap.cli.tables import Loaded
+
+__all__ = ["fit"]
+
+_COVERAGE = 0.9  # of the intervals that the test part judges
+
+Data = Annotated[
+    Path, typer.Argument(help="CSV, TSV, Parquet (file or folder), Feather, Excel; text also .gz.")
+]
+TargetOption = Annotated[
+    str, typer.Option("--target", "-t", help="Column to predict; several with commas.")
+]
+TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
+MethodOption = Annotated[
+    str | None,
+    typer.Option("--method", help="A preset of adacap.make.", show_default="the default net"),
+]
+Members = Annotated[
+    int | None,
+    typer.Option("--n-estimators", min=1, help="Nets, one per fold.", show_default="5; classes: 1"),
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, with commas.")]
+MaxRows = Annotated[
+    int | None,
+    typer.Option(min=2, help="Rows to draw from a larger table.",
+                 show_default="what training can see"),
+]  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    """What is known after training; ``facts`` is what ``--json`` prints."""
+
+    model: Any
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@command
+def fit(
+    data: Data,
+    target: TargetOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path(
+        "model.adacap"
+    ),
+    report: Annotated[Path | None, typer.Option(help="Page about the model to write.")] = None,
+    task: TaskOption = "auto",
+    method: MethodOption = None,
+    n_estimators: Members = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.1, help="Seconds for training in all.")
+    ] = None,
+    drop: Drop = None,
+    test_size: Annotated[
+        float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
+    ] = 0.2,
+    refit: Annotated[
+        bool, typer.Option(help="Train the model that is saved on all rows, after scoring.")
+    ] = True,
+    max_rows: MaxRows = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
+    force: Force = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    date_format: DateFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model on a table and save it.
+
+    A part of the rows is held out: the scores come from a model trained on the rest. The model
+    that is saved is then trained on all rows, unless --no-refit.
+    """
+    from adacap.cli.tables import load_rows
+    from adacap.files import check_output
+
+    start = time.perf_counter()
+    for path in (output, *([report] if report else [])):
+        check_output(path, force)
+    if report is not None and not test_size:
+        raise UsageError("--report needs a test part: leave --test-size 0 out.")
+    _check_report(report)
+    text = text_options(separator, decimal, encoding, date_format)
+    loaded = load_rows(
+        data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text
+    )
+    _say_rows(loaded, as_json)
+    n_fits = 2 if test_size and refit else 1
+    options = {
+        "method": method,
+        "n_estimators": n_estimators,
+        "time_limit": None if time_limit is None else time_limit / n_fits,
+        "seed": seed,
+    }
+    outcome = _train(loaded, options, test_size, refit, report, force, as_json)
+    _save(outcome.model, output, force)
+    outcome.facts |= {
+        "model": str(output),
+        "report": None if report is None else str(report),
+        "seconds": time.perf_counter() - start,
+    }
+    if as_json:
+        print_json({**loaded.facts(), "seed": seed, **outcome.facts})
+        return
+    _say_end(outcome, output, report, loaded)
+
+
+# ------------------------------------------------------------------------------ training
+
+
+def _train(
+    loaded: Loaded,
+    options: dict[str, Any],
+    test_size: float,
+    refit: bool,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+) -> Outcome:
+    import numpy as np
+
+    from adacap.cli.models import split
+
+    everything = np.arange(len(loaded.target.y))
+    train, test = split(loaded.target, test_size, options["seed"])
+    if not len(test):
+        if test_size:
+            note("Too few rows to hold out a test part: there are no scores.")
+        model = _fit_rows(loaded, options, everything, "Fitting", as_json)
+        return Outcome(model, _model_facts(model, len(everything), 0, refit=False))
+    say(f"Scores come from a model on {len(train):,} rows, tested on {len(test):,}.", as_json)
+    model = _fit_rows(loaded, options, train, "Fitting for scores", as_json)
+    scores = _scores(model, loaded, train, test)
+    intervals = _coverage(model, loaded, test)
+    if not as_json:
+        _say_scores(scores, intervals, loaded)
+    if report is not None:
+        _write_report(model, loaded, train, test, report, force)
+    n_rows = len(train)
+    if refit:
+        model = _fit_rows(loaded, options, everything, "Fitting on all rows", as_json)
+        n_rows = len(everything)
+    facts = _model_facts(model, n_rows, len(test), refit)
+    found = {method: _plain_keys(each) for method, each in scores.items()}
+    return Outcome(model, {**facts, "scores": found, "intervals": intervals})
+
+
+def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
+    """Scores under names for machines, such as ``r2`` and ``log_loss``."""
+    signs = str.maketrans({"²": "2", "-": "_", " ": "_", "(": "", ")": ""})
+    return {name.lower().translate(signs): value for name, value in scores.items()}
+
+
+def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool) -> Any:
+    from adacap.cli.models import build, describe
+    from adacap.training.callbacks import ProgressBar
+
+    model = build(loaded.target.task, n_rows=len(rows), **options)
+    if not quiet and label != "Fitting on all rows":
+        say(f"Method: {describe(model)}.")
+    model.set_params(callbacks=[ProgressBar(label)])
+    model.fit(loaded.X.take(rows), loaded.target.y[rows])
+    model.set_params(callbacks=None)
+    model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
+    return model
+
+
+def _scores(model: Any, loaded: Loaded, train: Any, test: Any) -> dict[str, dict[str, float]]:
+    """Scores of the model and of what to beat, the model first."""
+    from adacap.report import baseline_scores, model_scores
+
+    X, y = loaded.X, loaded.target.y
+    X_test, y_test = X.take(test), y[test]
+    own = model_scores(model, X_test, y_test)
+    others = baseline_scores(model, X.take(train), y[train], X_test, y_test)
+    return {one.method: one.scores for one in (own, *reversed(others))}
+
+
+def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
+    """How often intervals held on the test part, and how wide they are."""
+    import numpy as np
+
+    if loaded.target.task == "classification":
+        return None
+    try:
+        method = model.intervals_.resolve("auto")
+    except ValueError:  # a model without anything to make intervals from
+        return None
+    bounds = model.predict_interval(loaded.X.take(test), coverage=_COVERAGE)
+    y = loaded.target.y[test]
+    inside = (bounds[..., 0] <= y) & (y <= bounds[..., 1])
+    return {
+        "asked": _COVERAGE,
+        "method": method,
+        "coverage": np.mean(inside, axis=0),
+        "mean_width": np.mean(bounds[..., 1] - bounds[..., 0], axis=0),
+    }
+
+
+def _check_report(path: Path | None) -> None:
+    """Refuse now what would fail after minutes of training."""
+    if path is not None:
+        import importlib.util
+
+        if importlib.util.find_spec("plotly") is None:
+            raise ImportError("--report needs plotly. Run: pip install 'adacap[report]'")
+
+
+def _write_report(
+    model: Any, loaded: Loaded, train: Any, test: Any, path: Path, force: bool
+) -> None:
+    from adacap.report import write_report
+
+    X, y = loaded.X, loaded.target.y
+    typer.echo("Writing the report", err=True)
+    write_report(
+        model, X.take(test), y[test], path, X_train=X.take(train), y_train=y[train], force=force
+    )
+
+
+def _save(model: Any, path: Path, force: bool) -> None:
+    from adacap.files import drafted
+
+    with drafted(path, force) as draft:
+        model.save(draft)
+
+
+def _model_facts(model: Any, n_rows: int, n_test: int, refit: bool) -> dict[str, Any]:
+    return {
+        "estimator": type(model).__name__,
+        "n_estimators": len(model.members_),
+        "fitted_on": n_rows,
+        "tested_on": n_test,
+        "refit": refit,
+        "lambda": model.lambda_,
+        "effective_dof": model.effective_dof_,
+        "n_iter": model.n_iter_,
+        "columns": model.encoder_.summary(),
+        "scores": None,
+        "intervals": None,
+    }
+
+
+# ------------------------------------------------------------------------------ printing
+
+
+def _say_rows(loaded: Loaded, as_json: bool) -> None:
+    for text in loaded.notes:
+        note(text)
+    target = loaded.target
+    names = ", ".join(target.names)
+    say(
+        f"{loaded.path.name}: {loaded.n_rows:,} rows, {loaded.X.num_columns} columns to learn "
+        f"from. Target: {names} ({target.task}: {target.why}).",
+        as_json,
+    )
+
+
+def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:
+    rows = [[method, *map(number, found.values())] for method, found in scores.items()]
+    say()
+    print_table(["test scores", *next(iter(scores.values()))], rows, best=0)
+    if intervals is not None:
+        for name, share, width in zip(
+            loaded.target.names, _flat(intervals["coverage"]), _flat(intervals["mean_width"]),
+            strict=True,
+        ):  # fmt: skip
+            of = f" of {name}" if len(loaded.target.names) > 1 else ""
+            say(
+                f"{100 * intervals['asked']:.0f} % intervals{of} ({intervals['method']}) held for "
+                f"{100 * share:.0f} % of the test rows; mean width {number(width)}."
+            )
+    say()
+
+
+def _flat(value: Any) -> list[Any]:
+    return list(value) if getattr(value, "ndim", 0) else [value]
+
+
+def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded) -> None:
+    facts = outcome.facts
+    if facts["lambda"] is not None:
+        say(
+            f"λ {number(facts['lambda'], 3)}, {number(facts['effective_dof'], 3)} effective "
+            f"degrees of freedom on {facts['fitted_on']:,} rows."
+        )
+    if report is not None:
+        say(f"Report: {report}")
+    of = "all " if facts["refit"] or not facts["tested_on"] else ""
+    size = size_of(output.stat().st_size)
+    say(f"Model: {output} ({size}), trained on {of}{facts['fitted_on']:,} rows.")
+    interval = " --interval 0.9" if facts["intervals"] else ""
+    say(f"Next:  adacap predict {output} NEW.csv -o out.csv{interval}")

@@ -1,0 +1,224 @@
+"""``adacap inspect``: what a model file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adacap.cli.common import AsJson, command, note, number, print_json, print_table, say, size_of
+
+if TYPE_CHECKING:
+    from adacap.lite.files import Json, Tensors
+
+__all__ = ["inspect"]
+
+
+@command
+def inspect(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    capacity: Annotated[
+        bool, typer.Option(help="Also show the capacity readings; loads torch.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a model file holds: what it is, its columns, λ, training, versions, sizes.
+
+    With --no-capacity torch is not loaded.
+    """
+    from adacap.exceptions import ModelFileError
+    from adacap.files import MissingFileError
+    from adacap.lite.files import read
+
+    if not model.is_file():
+        raise MissingFileError(f"There is no model file {model}.")
+    try:
+        description, tensors = read(model)
+        facts = _facts(model, description, tensors)
+    except ModelFileError as error:
+        raise ModelFileError(f"{model} is no model file: {error}") from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{model} has a malformed description: {error!r}.") from error
+    readings = _capacity(model) if capacity else None
+    if as_json:
+        print_json({**facts, "capacity": _readings(readings)})
+        return
+    _print(facts)
+    if readings is not None:
+        say()
+        say(str(readings))
+
+
+# --------------------------------------------------------------------------------- facts
+
+
+def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
+    members = model["members"]
+    lams = [member["lam"] for member in members if member["lam"] is not None]
+    dofs = [m["effective_dof"] for m in members if m["effective_dof"] is not None]
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "estimator": model["estimator"],
+        "task": "classification" if "classes" in model["codec"] else "regression",
+        "adacap_version": model["adacap_version"],
+        "format_version": model["format_version"],
+        "provenance": model["provenance"],
+        "target": {"names": model["provenance"]["targets"], **_target(model["codec"])},
+        "scheme": model["scheme"],
+        "backbone": model["backbone"],
+        "n_networks": len(members),
+        "n_parameters": _count_parameters(tensors),
+        "lambda": _geometric_mean(lams),
+        "effective_dof": sum(dofs) / len(dofs) if dofs else None,
+        "training": [_training(member) for member in members],
+        "preprocessing": model["encoder"]["policy"],
+        "columns": [_column(plan) for plan in model["encoder"]["columns"]],
+        "parameters": model["parameters"],
+    }
+
+
+def _target(codec: Json) -> dict[str, Any]:
+    if "classes" in codec:
+        return {"classes": codec["classes"]}
+    return {"mean": codec["mean"], "standard_deviation": codec["scale"]}
+
+
+def _count_parameters(tensors: Tensors) -> int:
+    """Numbers that predictions use: backbones and output layers."""
+    used = (".backbone.", ".linear.")
+    return sum(array.size for name, array in tensors.items() if any(u in name for u in used))
+
+
+def _geometric_mean(values: list[float]) -> float | None:
+    import math
+
+    if not values:
+        return None
+    return math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
+
+
+def _training(member: Json) -> dict[str, Any]:
+    """History of one net, in a few numbers."""
+    history = member["history"]
+    last = history[-1] if history else {}
+    return {
+        "lambda": member["lam"],
+        "effective_dof": member["effective_dof"],
+        "iterations": len(history),
+        "best_iteration": member["best_iter"],
+        "best_score": member["best_score"],
+        "first_loss": history[0].get("loss") if history else None,
+        "last_loss": last.get("loss"),
+        "last_score": last.get("valid_score"),
+    }
+
+
+def _column(plan: Json) -> dict[str, Any]:
+    from adacap.estimators.columns import ColumnPlan
+
+    read = ColumnPlan.from_dict(plan)
+    return {
+        "column": read.name,
+        "kind": read.kind,
+        "treatment": read.treatment,
+        "outputs": len(read.outputs),
+    }
+
+
+def _capacity(path: Path) -> Any:
+    """Readings of the model's capacity, or None where it cannot be loaded."""
+    from adacap.cli.loading import load_model
+
+    try:
+        return load_model(path).capacity()
+    except (ImportError, ValueError) as error:
+        note(f"No capacity readings: {error}")
+        return None
+
+
+def _readings(capacity: Any) -> dict[str, Any] | None:
+    if capacity is None:
+        return None
+    names = (
+        "lam", "lambda_per_row", "effective_dof", "dof_per_row", "fit_true", "fit_permuted",
+        "memorisation_gap", "p_value", "press_r2", "holdout_p_value",
+    )  # fmt: skip
+    rows = [row._asdict() for row in capacity.most_influential(5)]
+    found = {name: getattr(capacity, name) for name in names}
+    return {**found, "most_influential": rows, "remarks": capacity.remarks()}
+
+
+# ------------------------------------------------------------------------------ printing
+
+
+def _print(facts: dict[str, Any]) -> None:
+    nets = f"{facts['n_networks']} nets" if facts["n_networks"] > 1 else "1 net"
+    say(f"{facts['file']} ({size_of(facts['bytes'])}), written by adacap {facts['adacap_version']}")
+    say(
+        f"{facts['estimator']} ({facts['task']}), {nets}, {facts['n_parameters']:,} parameters, "
+        f"scheme {facts['scheme']}, {_backbone(facts['backbone'])}"
+    )
+    origin = facts["provenance"]
+    say(
+        f"Trained {origin['created']} on {origin['n_rows']:,} rows in "
+        f"{origin['fit_seconds']:.1f} s; Python {origin['python']}, torch {origin['torch']}, "
+        f"NumPy {origin['numpy']}, scikit-learn {origin['scikit_learn']}"
+    )
+    say(f"Target: {_target_text(facts['target'])}")
+    if facts["lambda"] is not None:
+        dof = number(facts["effective_dof"], 3)
+        say(f"λ {number(facts['lambda'], 3)}, {dof} effective degrees of freedom")
+    say()
+    _print_columns(facts)
+    say()
+    _print_training(facts["training"])
+
+
+def _backbone(spec: Any) -> str:
+    first = spec[0] if isinstance(spec, list) else spec
+    if first.get("factory"):
+        return f"backbone by {first['factory']}"
+    mixed = " and others" if isinstance(spec, list) else ""
+    return f"backbone {first['name']} of width {first['width']}, depth {first['depth']}{mixed}"
+
+
+def _target_text(target: dict[str, Any]) -> str:
+    names = target["names"]
+    if "classes" in target:
+        shown = ", ".join(str(label) for label in target["classes"][:10])
+        more = ", …" if len(target["classes"]) > 10 else ""
+        return f"{' '.join(names)} {len(target['classes'])} classes: {shown}{more}".lstrip()
+    pairs = list(zip(target["mean"], target["standard_deviation"], strict=True))
+    names = names if len(names) == len(pairs) else [""] * len(pairs)
+    texts = [f"mean {number(m)}, standard deviation {number(s)}" for m, s in pairs]
+    return "; ".join(f"{n} ({t})" if n else t for n, t in zip(names, texts, strict=True))
+
+
+def _print_columns(facts: dict[str, Any]) -> None:
+    n_out = sum(column["outputs"] for column in facts["columns"])
+    policy = facts["preprocessing"]
+    say(f"{len(facts['columns'])} columns become {n_out} inputs (preprocessing {policy!r}):")
+    rows = [
+        [f"  {c['column']}", c["kind"], c["treatment"], str(c["outputs"])] for c in facts["columns"]
+    ]
+    print_table(["  column", "kind", "treatment", "inputs"], rows, n_text=3)
+
+
+def _print_training(training: list[dict[str, Any]]) -> None:
+    rows = [
+        [
+            f"  {k + 1}",
+            str(one["iterations"]),
+            str(one["best_iteration"]),
+            number(one["best_score"]),
+            number(one["last_loss"]),
+            number(one["lambda"], 3),
+            number(one["effective_dof"], 3),
+        ]
+        for k, one in enumerate(training)
+    ]
+    say("Training:")
+    columns = ["iterations", "best", "best score", "last loss", "λ", "dof"]
+    print_table(["  net", *columns], rows)

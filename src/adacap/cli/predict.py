@@ -1,0 +1,230 @@
+"""``adacap predict``: predictions for a table of any length, batch by batch."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adacap.cli.common import (
+    AsJson,
+    DateFormat,
+    Decimal,
+    Encoding,
+    Force,
+    Separator,
+    UsageError,
+    command,
+    note,
+    print_json,
+    say,
+    size_of,
+    split_names,
+    text_options,
+)
+
+if TYPE_CHECKING:
+    from adacap.files import Parts, Source, TextOptions
+
+__all__ = ["predict"]
+
+Model = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
+
+
+@command
+def predict(
+    model: Model,
+    data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .feather.")
+    ],
+    interval: Annotated[
+        float | None, typer.Option(help="Coverage of intervals, such as 0.9; regression only.")
+    ] = None,
+    id_columns: Annotated[
+        list[str] | None, typer.Option("--id", help="Columns to keep, with commas.")
+    ] = None,
+    keep_columns: Annotated[
+        bool, typer.Option("--keep-columns", help="Keep all columns of the table.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what an interrupted run has done.")
+    ] = False,
+    batch_rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows at a time.", show_default="32768")
+    ] = None,
+    force: Force = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    date_format: DateFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the rows of a table, in their order, at constant memory.
+
+    Columns written: prediction, with --interval lower and upper; for several targets one of each
+    per target; for a classifier class and one probability per class.
+    """
+    from adacap.files import check_output
+    from adacap.files.formats import output_format
+
+    start = time.perf_counter()
+    check_output(output, force)
+    output_format(output)
+    if interval is not None and not 0 < interval < 1:
+        raise UsageError(f"--interval must be between 0 and 1, such as 0.9, got {interval}.")
+    text = text_options(separator, decimal, encoding, date_format)
+    job = _Job(model, data, interval, text)
+    job.keep(id_columns or [], keep_columns)
+    parts = job.parts(output, batch_rows)
+    parts.start(resume)
+    if resume and not parts.n_rows:
+        note("There is nothing to resume: starting at the first row.")
+    before = parts.n_rows
+    try:
+        job.run(parts)
+        n_rows = parts.finish(force)
+    except KeyboardInterrupt:
+        _stop(parts, job.source)
+        raise
+    except BaseException:
+        parts.discard()
+        raise
+    seconds = time.perf_counter() - start
+    facts = {
+        "model": str(model),
+        "data": str(data),
+        "output": str(output),
+        "rows": n_rows,
+        "resumed_at": before,
+        "columns": job.columns,
+        "interval": interval,
+        "interval_method": job.method,
+        "seconds": seconds,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    say(
+        f"{n_rows:,} rows predicted in {seconds:.1f} s ({(n_rows - before) / seconds:,.0f} rows/s)."
+    )
+    if interval is not None:
+        say(f"{100 * interval:g} % intervals by method {job.method}.")
+    say(f"{output} ({size_of(output.stat().st_size)}): {', '.join(job.columns)}")
+
+
+def _stop(parts: Parts, source: Source) -> None:
+    """Say what is left of an interrupted run."""
+    if not parts.n_rows:
+        parts.discard()
+        return
+    of = f" of {source.n_rows:,}" if source.n_rows else ""
+    note(
+        f"Interrupted after {parts.n_rows:,}{of} rows, which are kept in {parts.folder}. The same "
+        "command with --resume goes on from there; without it starts anew."
+    )
+
+
+class _Job:
+    """A model, a table, and what to write of it."""
+
+    def __init__(self, model: Path, data: Path, interval: float | None, text: TextOptions) -> None:
+        from adacap.cli.loading import find_columns, load_model
+        from adacap.files import open_table
+
+        self.path, self.model = model, load_model(model)
+        self.interval = interval
+        self.method = None if interval is None else _interval_method(self.model)
+        names = self.model.encoder_.names_ or ()
+        self.source = open_table(data, names, text)
+        self.features = find_columns(self.model, self.source)
+        self.kept: list[str] = []
+        self.columns: list[str] = []
+
+    def keep(self, ids: list[str], everything: bool) -> None:
+        """Choose the columns to copy."""
+        named = split_names(ids, self.source, "id column")
+        self.kept = list(self.source.names) if everything else named
+        if self.features is None:  # by position: all columns that are not ids
+            self.features = [name for name in self.source.names if name not in named]
+
+    def parts(self, output: Path, batch_rows: int | None) -> Parts:
+        """Where finished batches are kept, and by what an earlier run is known again."""
+        from adacap.files import BATCH_ROWS, Parts, fingerprint
+
+        self.rows = batch_rows or BATCH_ROWS
+        settings = {
+            "model": fingerprint([self.path]),
+            "table": fingerprint(self.source.files),
+            "interval": self.interval,
+            "columns": self.kept,
+        }
+        return Parts(output, settings)
+
+    def run(self, parts: Parts) -> None:
+        """Predict what is not there yet."""
+        from adacap.cli.progress import Steps
+        from adacap.files import FileError
+
+        features = self.features or []
+        kinds = dict(zip(features, (p.kind for p in self.model.encoder_.columns_), strict=False))
+        columns = list(dict.fromkeys([*features, *self.kept]))
+        batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
+        with Steps("Predicting", total=self.source.n_rows) as steps:
+            steps.update(parts.n_rows, 0.0)
+            for batch in batches:
+                parts.add(self._predict(batch))
+                steps.update(parts.n_rows, self.source.position())
+        if not parts.n_rows:
+            raise FileError(f"{self.source.path} has no rows.")
+        self.columns = self.columns or parts.columns()
+
+    def _predict(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        from adacap.cli.loading import output_columns
+
+        X = batch.select(self.features)
+        if self.model.encoder_.names_ is None:
+            X = _as_matrix(X)
+        found = output_columns(self.model, X, self.interval)
+        if clash := [name for name in self.kept if name in found]:
+            raise UsageError(
+                f"The table has a column {clash[0]!r} itself, as the predictions do. Keep others: "
+                "--id."
+            )
+        kept = {name: batch.column(name) for name in self.kept}
+        table = pa.table({**kept, **found})
+        self.columns = table.column_names
+        return table
+
+
+def _as_matrix(X: Any) -> Any:
+    """Rows of a model that was fitted without names."""
+    import numpy as np
+
+    columns = [column.to_numpy() for column in X.columns]
+    if all(column.dtype.kind in "fiub" for column in columns):
+        return np.column_stack(columns)
+    rows = np.empty((X.num_rows, len(columns)), dtype=object)
+    for j, column in enumerate(X.columns):
+        rows[:, j] = column.to_pylist()
+    return rows
+
+
+def _interval_method(model: Any) -> str:
+    """Method by which this model makes intervals, or the way to a model that can."""
+    if not hasattr(model, "predict_interval"):
+        raise UsageError(
+            f"--interval is for regression, but the model is a {type(model).__name__}: it gives "
+            "probabilities without being asked."
+        )
+    try:
+        return str(model.intervals_.resolve("auto"))
+    except ValueError as error:
+        raise UsageError(
+            f"{error} On the command line: adacap fit DATA --target NAME, without --method or "
+            "with --n-estimators 5."
+        ) from error

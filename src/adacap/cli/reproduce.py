@@ -1,0 +1,157 @@
+"""``adacap reproduce``: the paper's figures, tables and theorem, measured again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from adacap.reproduce import Evidence, Item, Machine
+
+__all__ = ["reproduce"]
+
+_WHAT = "Items such as c8, or all; list shows them, ledger rewrites the page from the records."
+
+
+def reproduce(
+    what: Annotated[list[str], typer.Argument(help=_WHAT, metavar="list|ledger|all|ITEM...")],
+    quick: Annotated[bool, typer.Option("--quick", help="About a minute per item.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's scale: hours.")] = False,
+    scale: Annotated[
+        str | None, typer.Option(help="quick, ledger or full.", show_default="ledger")
+    ] = None,
+    splits: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of records, tables and figures.")
+    ] = Path("reproduction"),
+    page: Annotated[
+        Path | None, typer.Option(help="The ledger.", show_default="REPRODUCTION.md in the folder")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Store of 'adacap bench run' that c5, c6 and c12 read."),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Store of finished jobs.", show_default="state.sqlite in the folder"),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Jobs at once.", show_default="processors")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
+    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+) -> None:
+    """Measure the paper's figures and tables again, beside its numbers.
+
+    What was finished is kept: after an interruption the same command goes on. Exit code 0: all
+    items gave a record; 1: one did not; 2: wrong usage; 130: interrupted.
+    """
+    if what == ["list"]:
+        _list(as_json)
+        return
+    from adacap.exceptions import AdaCapError
+    from adacap.reproduce import Machine, find_items, write_ledger
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        ledger = page or output / "REPRODUCTION.md"
+        failed = 0
+        if what != ["ledger"]:
+            machine = Machine(
+                state or output / "state.sqlite", store, engine,
+                jobs or max(1, (os.cpu_count() or 1) // threads), threads, address, data,
+                progress=not as_json,
+            )  # fmt: skip
+            failed = _run_all(
+                find_items(what), machine, _scale(quick, full, scale), splits, seeds, output,
+                as_json,
+            )  # fmt: skip
+        write_ledger(output, ledger)
+    except (AdaCapError, ValueError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    if not as_json:
+        typer.echo(f"Ledger: {ledger}")
+    raise typer.Exit(int(failed > 0))
+
+
+def _run_all(
+    chosen: list[Item],
+    machine: Machine,
+    scale: str,
+    splits: int | None,
+    seeds: int | None,
+    output: Path,
+    as_json: bool,
+) -> int:
+    """Number of items that came to nothing; what they lack is said, and the others go on."""
+    from adacap.reproduce import NoResultError, reproduce, write_all
+
+    found: list[dict[str, Any]] = []
+    failed = 0
+    for item in chosen:
+        try:
+            evidence = reproduce(item, machine, scale, splits=splits, seeds=seeds)
+        except NoResultError as error:
+            typer.echo(f"{item.key}: {error}", err=True)
+            failed += 1
+            continue
+        paths = write_all(evidence, output)
+        found.append(
+            {"item": item.key, "verdict": evidence.verdict, "files": [str(path) for path in paths]}
+        )
+        if not as_json:
+            _print(evidence)
+    if as_json:
+        typer.echo(json.dumps(found))
+    return failed
+
+
+def _scale(quick: bool, full: bool, scale: str | None) -> str:
+    chosen = [name for name, on in (("quick", quick), ("full", full)) if on]
+    chosen += [scale] if scale else []
+    if len(set(chosen)) > 1:
+        raise ValueError(f"Choose one scale, got {' and '.join(chosen)}.")
+    return chosen[0] if chosen else "ledger"
+
+
+def _list(as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from adacap.reproduce import items
+
+    every = items().values()
+    if as_json:
+        rows = [{"item": item.key, "title": item.title, "place": item.place} for item in every]
+        typer.echo(json.dumps(rows))
+        return
+    table = Table("item", "what", "where in the paper", box=None)
+    for item in every:
+        table.add_row(item.key, item.title, item.place)
+    Console().print(table)
+
+
+def _print(evidence: Evidence) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from adacap.reproduce.text import table_rows
+
+    console = Console()
+    titles, *lines = table_rows(evidence)
+    table = Table(*(str(title) for title in titles), box=None)
+    for line in lines:
+        table.add_row(*(str(cell) for cell in line))
+    console.print(f"\n[bold]{evidence.item}[/]: {evidence.title} ({evidence.extent})")
+    console.print(table)
+    for claim in evidence.claims:
+        console.print(f"{claim.verdict}: {claim.text}. {claim.evidence}", markup=False)

@@ -1,0 +1,133 @@
+"""Rows to learn from: read, drawn if too many, and the target taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adacap.cli.common import UsageError, split_names
+from adacap.cli.models import build
+from adacap.cli.progress import Steps
+from adacap.cli.targets import TASKS, Target, read_target
+from adacap.exceptions import suggest
+from adacap.files import FileError, TextOptions, open_table, sample_table
+
+__all__ = ["Loaded", "load_rows"]
+
+_MANY_ROWS = 400_000
+
+
+class Loaded(NamedTuple):
+    """Rows in memory whose target is known.
+
+    ``n_rows`` are those of the file, ``drawn`` those taken from it, or None if all were.
+    """
+
+    path: Path
+    X: Any  # arrow table
+    target: Target
+    n_rows: int
+    drawn: int | None
+    dropped: list[str]
+    notes: list[str]
+
+    def facts(self) -> dict[str, Any]:
+        """What ``--json`` says of the data."""
+        known = self.target.known
+        return {
+            "data": str(self.path),
+            "rows": {
+                "in_file": self.n_rows,
+                "drawn": self.drawn,
+                "without_target": int((~known).sum()),
+                "used": int(known.sum()),
+            },
+            "target": self.target.names,
+            "task": self.target.task,
+            "dropped": self.dropped,
+            "notes": self.notes,
+        }
+
+
+def load_rows(
+    path: Path,
+    targets: Sequence[str],
+    task: str,
+    method: str | None,
+    *,
+    drop: Sequence[str],
+    max_rows: int | None,
+    seed: int,
+    text: TextOptions,
+) -> Loaded:
+    """Read a table, or as many rows of it as training can see.
+
+    Training takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than the product
+    are of no use: of a larger table a uniform sample is drawn in one pass.
+    """
+    if task not in TASKS:
+        raise UsageError(suggest(task, TASKS, "task"))
+    model = build("regression", method, n_rows=10**6, seed=seed)  # refuses an unknown method
+    known = [name for text in targets for name in (text, *text.split(","))]
+    source = open_table(path, known, text)
+    names = split_names(targets, source, "target column")
+    dropped = split_names(drop, source)
+    if both := [name for name in names if name in dropped]:
+        raise UsageError(f"{both[0]!r} is the target and cannot be dropped.")
+    columns = [name for name in source.names if name not in dropped]
+    if len(columns) == len(names):
+        raise FileError(f"{path} has no column to learn from beside the target.")
+    most = max_rows or _seen(model)
+    with Steps("Reading", total=source.n_rows) as steps:
+        sample = sample_table(source, columns, most, seed, progress=steps.update)
+    target = read_target(sample.table, names, task)
+    X = sample.table.select([name for name in columns if name not in names])
+    loaded = Loaded(
+        path, X.filter(_mask(target)), target, sample.n_rows,
+        sample.table.num_rows if sample.drawn else None, dropped, [],
+    )  # fmt: skip
+    return loaded._replace(notes=[*source.notes, *_notes(loaded)])
+
+
+def _seen(model: Any) -> int:
+    """Rows that a training run can look at."""
+    parameters = model.get_params(deep=False)
+    batch_size, max_iter = parameters["batch_size"], parameters["max_iter"]
+    if not isinstance(batch_size, int) or parameters.get("max_epochs"):
+        return _MANY_ROWS  # bounded by time or by a rule of its own
+    return batch_size * int(max_iter)
+
+
+def _mask(target: Target) -> Any:
+    import pyarrow as pa
+
+    return pa.array(target.known)
+
+
+def _notes(loaded: Loaded) -> list[str]:
+    notes = []
+    if loaded.drawn is not None:
+        notes.append(
+            f"{loaded.drawn:,} of {loaded.n_rows:,} rows were drawn at random to learn from "
+            "(see --max-rows)."
+        )
+    known = loaded.target.known
+    if n_missing := int((~known).sum()):
+        notes.append(f"{n_missing:,} of {len(known):,} rows have no target and are left out.")
+    if counters := [name for name in loaded.X.column_names if _counts_rows(loaded.X.column(name))]:
+        names = ", ".join(counters)
+        notes.append(f"Counts the rows, and may be an id: {names}. Consider --drop {names}.")
+    return notes
+
+
+def _counts_rows(column: Any) -> bool:
+    """Whether a column is a run of whole numbers, one per row."""
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type) or column.null_count or len(column) < 10:
+        return False
+    values = np.asarray(column.to_numpy())
+    return bool((np.abs(np.diff(values.astype(np.int64))) == 1).all())

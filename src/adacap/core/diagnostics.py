@@ -1,0 +1,165 @@
+"""What the output layer says of its own capacity: permutation tests, PRESS, influence.
+
+All label sets of a test share one factorisation; nothing here is differentiated.
+"""
+
+import torch
+from torch import Tensor
+
+from adacap.core.losses import loss_named
+from adacap.core.permutation import stack_labels
+from adacap.core.tikhonov import ridge_fit
+
+__all__ = ["cook_distance", "label_fits", "permutation_p_value", "press_r2", "shuffled_losses"]
+
+
+@torch.no_grad()
+def label_fits(
+    hidden: Tensor,
+    targets: Tensor,
+    permutations: Tensor,
+    lam: float,
+    *,
+    loss: str = "rmse",
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = True,
+) -> Tensor:
+    """Loss of the output layer solved for the true labels, then for each permutation of them.
+
+    Parameters
+    ----------
+    hidden : Tensor of shape (n_samples, d_hidden)
+    targets : Tensor of shape (n_samples, n_targets)
+        Coded as the loss wants them.
+    permutations : Tensor of shape (T, n_samples), int64
+    lam : float
+        Regularisation ``λ > 0``.
+    loss : {"rmse", "bce", "ce"}, default="rmse"
+    sample_weight : Tensor of shape (n_samples,), optional
+        Stays with the row while its label moves.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Tensor of shape (1 + T,), float64
+
+    Examples
+    --------
+    A layer with as many features as rows fits labels in any order alike.
+
+    >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
+    >>> draws = torch.tensor([[1, 0, 3, 2], [3, 2, 1, 0]])
+    >>> label_fits(torch.eye(4), y, draws, 1.0, fit_intercept=False)
+    tensor([0.7906, 0.7906, 0.7906], dtype=torch.float64)
+    """
+    A, labels = hidden.double(), stack_labels(targets.double(), permutations)
+    fit = ridge_fit(
+        A, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
+    return loss_named(loss)(fit.fitted.unflatten(-1, labels.shape[-2:]), labels, sample_weight)
+
+
+@torch.no_grad()
+def shuffled_losses(
+    prediction: Tensor,
+    targets: Tensor,
+    permutations: Tensor,
+    *,
+    loss: str = "rmse",
+    sample_weight: Tensor | None = None,
+) -> Tensor:
+    """Loss of given predictions against the true labels, then against each permutation of them.
+
+    Parameters
+    ----------
+    prediction, targets : Tensor of shape (n_samples, n_targets)
+    permutations : Tensor of shape (T, n_samples), int64
+    loss : {"rmse", "bce", "ce"}, default="rmse"
+    sample_weight : Tensor of shape (n_samples,), optional
+
+    Returns
+    -------
+    Tensor of shape (1 + T,), float64
+
+    Examples
+    --------
+    >>> y = torch.tensor([[1.0], [3.0]])
+    >>> shuffled_losses(y, y, torch.tensor([[1, 0]])).round().tolist()
+    [0.0, 2.0]
+    """
+    labels = stack_labels(targets.double(), permutations)
+    same = prediction.double().unsqueeze(1).expand_as(labels)
+    return loss_named(loss)(same, labels, sample_weight)
+
+
+def permutation_p_value(losses: Tensor) -> float:
+    """Chance of a loss as low as the first one if labels had nothing to do with the rows.
+
+    ``(1 + #{t : loss_t ≤ loss_true}) / (1 + T)``, valid for any T. Equal up to rounding counts as
+    equal.
+
+    Examples
+    --------
+    >>> permutation_p_value(torch.tensor([0.5, 0.9, 0.8, 1.0]))
+    0.25
+    """
+    true, permuted = losses[0], losses[1:]
+    as_low = int((permuted <= true + 1e-9 * true.abs()).sum())
+    return (1 + as_low) / (1 + len(permuted))
+
+
+def press_r2(residuals: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> float:
+    """R² of leave-one-out predictions, ``1 − Σ w e₍₋ᵢ₎² / Σ w (y − ȳ)²`` over all targets.
+
+    Parameters
+    ----------
+    residuals : Tensor of shape (n_samples, n_targets)
+        Leave-one-out residuals.
+    targets : Tensor of shape (n_samples, n_targets)
+    sample_weight : Tensor of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+        NaN where the targets are constant.
+
+    Examples
+    --------
+    >>> press_r2(torch.tensor([[0.5], [0.0], [-0.5]]), torch.tensor([[1.0], [2.0], [3.0]]))
+    0.75
+    """
+    Y = targets.double()
+    w = torch.ones(len(Y), 1).to(Y) if sample_weight is None else sample_weight.unsqueeze(-1).to(Y)
+    mean = (w * Y).sum(0) / w.sum()
+    total = float((w * (Y - mean).square()).sum())
+    return 1 - float((w * residuals.square()).sum()) / total if total > 0 else float("nan")
+
+
+def cook_distance(residuals: Tensor, leverage: Tensor) -> Tensor:
+    """Cook's distance of each row: how far the fit moves when the row is left out.
+
+    ``e₍₋ᵢ₎² hᵢ / (s² Σh)`` with the leave-one-out residual, the leverage and the residual variance
+    ``s²``; the mean over targets. It is exact for least squares; under a ridge penalty it orders
+    rows by the same two things: standing apart, and being far from what the others say.
+
+    Parameters
+    ----------
+    residuals : Tensor of shape (n_samples, n_targets)
+        Leave-one-out residuals.
+    leverage : Tensor of shape (n_samples,)
+
+    Returns
+    -------
+    Tensor of shape (n_samples,)
+
+    Examples
+    --------
+    >>> cook_distance(torch.tensor([[1.0], [-1.0], [4.0]]), torch.tensor([0.2, 0.2, 0.6])).argmax()
+    tensor(2)
+    """
+    h = leverage.unsqueeze(-1)
+    dof = float(leverage.sum())
+    within = ((1 - h) * residuals).square().sum(0)  # of the fit with all rows
+    variance = within / max(len(residuals) - dof, 1.0)
+    share = residuals.square() * h / (variance * dof).clamp_min(torch.finfo(h.dtype).tiny)
+    return share.mean(-1)

@@ -1,0 +1,144 @@
+"""The MLR loss of 2021: labels, permuted labels and noise that the Tikhonov layer shapes.
+
+Structured dithering adds ``(I − H)ξ``. No n×n matrix is needed for it, nor a second solve:
+
+- squared error, noise on the target: ``Y + (I−H)ξ − HY = (I−H)(Y + ξ)``, the ridge residual of the
+  labels ``Y + ξ``;
+- cross-entropy, noise on the prediction: ``HY + (I−H)ξ = ξ + H(Y − ξ)``, the ridge fit of the
+  labels ``Y − ξ``, moved by ``ξ``.
+
+So the noise goes into the right-hand sides, next to one more column set for the labels as they are,
+from which the output layer is taken.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from adacap.core.losses import constant_fit, loss_named
+from adacap.core.mlr import MLRForm, MLRLoss, combine, mlr_loss
+from adacap.core.residual import OutputLayer, ridge_rmse
+from adacap.core.tikhonov import ridge_fit
+
+__all__ = ["DitherForm", "dithered_mlr_loss"]
+
+DitherForm = Literal["fitted", "printed", "halved"]
+
+
+def dithered_mlr_loss(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor | float,
+    *,
+    structured: Tensor | None = None,
+    target: Tensor | None = None,
+    loss: str = "rmse",
+    form: MLRForm = "absolute_gap",
+    dither_form: DitherForm = "fitted",
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> MLRLoss:
+    """MLR loss under structured dithering ξ and target dither ε, with one factorisation.
+
+    For the squared error, with ``Y_ε = Y + ε`` and π_t the permutations (supplement, section
+    "Training a FFNN with MLR")::
+
+        RMSE(Y_ε + (I−H)ξ ; HY_ε) + mean_t |RMSE(Y ; Ȳ) − RMSE(π_t(Y)_ε + (I−H)ξ_t ; Hπ_t(Y)_ε)|
+
+    and for cross-entropies the loss of the prediction ``HY + (I−H)ξ`` against ``Y``, compared in
+    the same way with that of the permuted labels and of the best constant.
+
+    Parameters
+    ----------
+    hidden : Tensor of shape (..., n_samples, d_hidden)
+    labels : Tensor of shape (..., n_samples, 1 + T, n_targets)
+        True labels first, then the permuted ones, all without noise; see :func:`stack_labels`.
+    lam : Tensor of shape (...) or float
+    structured : Tensor of the shape of ``labels``, optional
+        ``ξ`` for every label set, scaled by σ.
+    target : Tensor of the shape of ``labels``, optional
+        ``ε`` for every label set; for the loss ``"rmse"`` only, since classes bear no noise.
+    loss : {"rmse", "bce", "ce"}, default="rmse"
+    form : {"absolute_gap", "difference"}, default="absolute_gap"
+    dither_form : {"fitted", "printed", "halved"}, default="fitted"
+        What stands against the labels where there is structured noise. ``"fitted"``: the formulas
+        above. ``"printed"``: for cross-entropies ``Y + HY + (I−H)ξ``, as the supplement's
+        definition is printed. ``"halved"``: half of that, ``(Y + HY ± (I−H)ξ) / 2``, for every
+        loss, as the authors' code averages prediction and label; the squared error is then half
+        of the one above, while the baseline stays.
+    sample_weight : Tensor of shape (..., n_samples), optional
+    fit_intercept : bool, default=False
+
+    Returns
+    -------
+    MLRLoss
+        The output layer is that of the true labels without noise.
+
+    Examples
+    --------
+    >>> hidden, y = torch.eye(2), torch.tensor([[[1.0]], [[-1.0]]])
+    >>> noise = torch.tensor([[[1.0]], [[1.0]]])
+    >>> result = dithered_mlr_loss(hidden, y, 1.0, structured=noise)
+    >>> result.value, result.ridge.coef.flatten()
+    (tensor(0.7071), tensor([ 0.5000, -0.5000]))
+    """
+    loss_named(loss)
+    if target is not None and loss != "rmse":
+        raise ValueError(f"target dither is for the loss 'rmse', got loss={loss!r}. Leave it out.")
+    if dither_form not in ("fitted", "printed", "halved"):
+        raise ValueError(
+            f"dither_form must be one of fitted, printed, halved, got {dither_form!r}."
+        )
+    if structured is None and target is None:
+        return mlr_loss(
+            hidden, labels, lam,
+            loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
+        )  # fmt: skip
+    if loss == "rmse":
+        noise = _total(structured, target)
+        sets = torch.cat([labels[..., :1, :], labels + noise], -2)
+        fits, layer = ridge_rmse(
+            hidden, sets, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+        )
+        is_half = dither_form == "halved" and structured is not None
+        fits = fits[..., 1:] / 2 if is_half else fits[..., 1:]
+    else:
+        assert structured is not None
+        prediction, layer = _dithered_fit(
+            hidden, labels, lam, structured, sample_weight, fit_intercept
+        )
+        if dither_form != "fitted":
+            prediction = prediction + labels
+        if dither_form == "halved":
+            prediction = prediction / 2
+        fits = loss_named(loss)(prediction, labels, sample_weight)
+    baseline = None
+    if form == "absolute_gap" and fits.shape[-1] > 1:
+        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
+    value = combine(fits, baseline, form)
+    permuted = fits[..., 1:].mean(-1) if fits.shape[-1] > 1 else torch.zeros_like(value)
+    return MLRLoss(value, fits[..., 0], permuted, layer)
+
+
+def _total(*noise: Tensor | None) -> Tensor | float:
+    return sum((part for part in noise if part is not None), start=0.0)
+
+
+def _dithered_fit(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor | float,
+    xi: Tensor,
+    sample_weight: Tensor | None,
+    fit_intercept: bool,
+) -> tuple[Tensor, OutputLayer]:
+    """``ξ + H(Y − ξ)`` for every label set, and the output layer of the true labels."""
+    sets = torch.cat([labels[..., :1, :], labels - xi], -2)
+    ridge = ridge_fit(
+        hidden, sets.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
+    true = slice(0, labels.shape[-1])
+    layer = OutputLayer(ridge.coef[..., true].detach(), ridge.intercept[..., true].detach())
+    fitted = ridge.fitted.unflatten(-1, sets.shape[-2:])[..., 1:, :]
+    return fitted + xi, layer

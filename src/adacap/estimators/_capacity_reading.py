@@ -1,0 +1,175 @@
+"""Reading the capacity of trained members, at the end of ``fit``, on a bounded number of rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from adacap.core.diagnostics import (
+    label_fits,
+    permutation_p_value,
+    press_r2,
+    shuffled_losses,
+)
+from adacap.core.losses import constant_fit
+from adacap.core.permutation import draw_permutations
+from adacap.estimators.capacity import Capacity, MemberCapacity
+from adacap.estimators.fitting import FittedMember, Recipe, Rows, solved_share, width_of
+from adacap.estimators.held_out import Evidence, _pool, pooled_outputs, pooled_residuals
+from adacap.exceptions import NumericalWarning
+
+__all__ = ["read_capacity"]
+
+_MOST_ROWS = 2048  # kept at most; more would cost time and a larger file, and change little
+_MOST_LABELS = 4_000_000  # rows times permuted label columns
+_SEED = 0  # the same permutations for every member, so that their fits can be averaged
+
+
+def read_capacity(
+    evidence: Evidence,
+    recipe: Recipe,
+    *,
+    origin: npt.NDArray[np.intp],
+    scale: npt.NDArray[np.float64],
+    **facts: Any,
+) -> Capacity:
+    """Capacity of trained members.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Trained members and their rows, in the order of ``origin``.
+    recipe : Recipe
+    origin : ndarray of shape (n,)
+        Positions of the rows in the user's table.
+    scale : ndarray of shape (c,)
+        Unit of each target.
+    **facts
+        ``estimator``, ``n_rows`` and ``n_distinct`` of :class:`Capacity`.
+
+    Returns
+    -------
+    Capacity
+    """
+    members, rows, valid = evidence.members, evidence.rows, evidence.valid
+    fits = [_label_fits(member, recipe, rows) for member in members]
+    known = [fit for fit in fits if fit is not None]
+    mean_fits = torch.stack(known).mean(0).cpu() if known else torch.zeros(1, dtype=torch.float64)
+    index, residuals = pooled_residuals(members, len(origin))
+    leverage = _pooled_leverage(members, len(origin))
+    part = slice(0, _MOST_ROWS)
+    return Capacity(
+        scheme=recipe.scheme,
+        n_solved=_total(rows) * solved_share(recipe, members[0], len(origin)),
+        n_features=width_of(members[0]),
+        loss=recipe.loss,
+        baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
+        members=tuple(
+            _summary(member, fit, recipe, rows, valid)
+            for member, fit in zip(members, fits, strict=True)
+        ),
+        p_value=permutation_p_value(mean_fits) if known else None,
+        press_r2=_press(index, residuals, rows),
+        holdout_p_value=_holdout(members, recipe, rows, valid),
+        rows=origin[index[part].numpy()].astype(np.int64),
+        residuals=residuals[part].numpy().reshape(-1, len(scale)) * scale,
+        leverage=leverage[part].numpy(),
+        permuted_fits=mean_fits[1:].numpy(),
+        **facts,
+    )
+
+
+def _sizes(n_rows: int, n_targets: int) -> tuple[int, int]:
+    """Permutations and rows, so that their labels stay few even with many classes."""
+    n_permutations = 199 if n_targets < 4 else 99
+    most = max(256, _MOST_LABELS // (n_targets * (1 + n_permutations)))
+    return n_permutations, min(n_rows, _MOST_ROWS, most)
+
+
+def _total(rows: Rows) -> float:
+    return float(len(rows.x) if rows.weight is None else rows.weight.double().sum())
+
+
+@torch.no_grad()
+def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | None:
+    """Losses of the true and of permuted labels on a sample of rows.
+
+    Rows stand in an order that a hash of their content decides, so the first ones are a sample.
+    Where they are fewer than the layer was solved on, λ is scaled to keep λ/n.
+    """
+    if member.lam is None:
+        return None
+    n_permutations, n_read = _sizes(len(rows.x), rows.targets.shape[1])
+    draws = draw_permutations(n_read, n_permutations, torch.Generator().manual_seed(_SEED))
+    y, w = rows.targets[:n_read], None if rows.weight is None else rows.weight[:n_read]
+    solved = _total(rows) * solved_share(recipe, member, len(rows.x))
+    share = (n_read if w is None else float(w.double().sum())) / solved
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
+        try:
+            return label_fits(
+                member.network[0](rows.x[:n_read]), y, draws.to(y.device), member.lam * share,
+                loss=recipe.loss, sample_weight=w, fit_intercept=recipe.fit_intercept,
+            )  # fmt: skip
+        except ArithmeticError:  # a diagnosis that fails must not take the model with it
+            return None
+
+
+def _summary(
+    member: FittedMember, fits: Tensor | None, recipe: Recipe, rows: Rows, valid: Rows | None
+) -> MemberCapacity:
+    press = None
+    if member.left_out is not None:
+        press = _press(member.left_out.index, member.left_out.residuals, rows)
+    return MemberCapacity(
+        lam=member.lam,
+        effective_dof=member.effective_dof,
+        fit_true=None if fits is None else float(fits[0]),
+        fit_permuted=None if fits is None else float(fits[1:].mean()),
+        p_value=None if fits is None else permutation_p_value(fits),
+        press_r2=press,
+        holdout_p_value=_holdout([member], recipe, rows, valid),
+    )
+
+
+def _press(index: Tensor, residuals: Tensor, rows: Rows) -> float | None:
+    if not len(index):
+        return None
+    weight = None if rows.weight is None else rows.weight[index]
+    found = press_r2(residuals, rows.targets[index], weight)
+    return None if math.isnan(found) else found
+
+
+def _pooled_leverage(members: Sequence[FittedMember], n_rows: int) -> Tensor:
+    parts = [
+        (m.left_out.index, m.left_out.leverage.unsqueeze(-1))
+        for m in members
+        if m.left_out is not None
+    ]
+    return _pool(parts, n_rows)[1].flatten()
+
+
+@torch.no_grad()
+def _holdout(
+    members: Sequence[FittedMember], recipe: Recipe, rows: Rows, valid: Rows | None
+) -> float | None:
+    """Permutation p-value of the mean prediction of rows held out; None for fewer than 4."""
+    held = valid or rows
+    index, outputs = pooled_outputs(members, len(held.x))
+    n_permutations, n_rows = _sizes(len(index), rows.targets.shape[1])
+    if n_rows < 4:
+        return None
+    index = index[:n_rows]
+    draws = draw_permutations(n_rows, n_permutations, torch.Generator().manual_seed(_SEED))
+    losses = shuffled_losses(
+        outputs[:n_rows], held.targets[index].cpu(), draws,
+        loss=recipe.loss, sample_weight=None if held.weight is None else held.weight[index].cpu(),
+    )  # fmt: skip
+    return permutation_p_value(losses)

@@ -1,0 +1,177 @@
+"""What trained nets say of rows they were not trained on: behind intervals and calibration."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from adacap.core.leave_one_out import loo_residuals
+from adacap.exceptions import NumericalWarning
+from adacap.nn.heads import TikhonovHead, linear_from
+from adacap.training.data import MemberRows
+from adacap.training.loop import Trained
+from adacap.training.refit import MOST_REFIT, solve_head
+
+if TYPE_CHECKING:
+    from adacap.estimators.fitting import FittedMember, Recipe, Rows
+
+__all__ = [
+    "Evidence", "HeldOut", "LeftOut", "held_out", "left_out", "outputs_of", "pooled_outputs",
+    "pooled_residuals",
+]  # fmt: skip
+
+_CHUNK = 8192
+_MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors have nothing more to tell
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Outputs of a net on its validation rows, and the output layer they come from.
+
+    ``linear`` was solved without these rows; None once the net has been trained anew on all rows.
+    ``inflation`` is the mean error on these rows over the mean leave-one-out error on the training
+    rows, whose features the net has learnt; None without a solved layer.
+    """
+
+    linear: nn.Linear | None
+    outputs: Tensor  # (n_valid, c)
+    inflation: Tensor | None = None  # (c,)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Leave-one-out residuals of the output layer, on rows it was solved on."""
+
+    index: Tensor  # (m,)
+    residuals: Tensor  # (m, c), float64
+    leverage: Tensor  # (m,), float64
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is left after training to judge the nets by."""
+
+    members: Sequence[FittedMember]
+    rows: Rows  # all that training saw
+    valid: Rows | None  # given by the caller to choose iterations on
+    aside: Rows | None  # that neither training nor any choice saw
+    is_going_on: bool  # from nets of an earlier fit, whose rows are not known
+
+    def outputs_aside(self, rows: Rows) -> Tensor:
+        """Mean output of the members on rows that none of them saw."""
+        outputs = [outputs_of(member.network, rows.x).double() for member in self.members]
+        return torch.stack(outputs).mean(0)
+
+
+@torch.no_grad()
+def outputs_of(network: nn.Module, x: Tensor) -> Tensor:
+    """Outputs of a network in evaluation mode, in chunks of rows."""
+    return torch.cat([network(x[i : i + _CHUNK]) for i in range(0, len(x), _CHUNK)])
+
+
+def held_out(
+    recipe: Recipe,
+    rows: Rows,
+    result: Trained,
+    member: MemberRows,
+    valid: Rows | None,
+    left: LeftOut | None,
+) -> HeldOut | None:
+    """Outputs on the validation rows, by a head that was solved without them."""
+    held = _rows_at(rows, member.valid) if valid is None else valid
+    if len(held.x) == 0:
+        return None
+    net, coef, intercept = result.net, result.coef, result.intercept
+    more = len(member.train) > recipe.config.batch_size  # rows than the head was solved on
+    if isinstance(net.head, TikhonovHead) and recipe.refit_head and more:
+        index = member.train[:MOST_REFIT]
+        fit, _ = solve_head(
+            net.backbone, rows.x[index], rows.targets[index], float(net.head.lam),
+            sample_weight=None if rows.weight is None else rows.weight[index],
+            fit_intercept=recipe.fit_intercept,
+        )  # fmt: skip
+        coef, intercept = fit.coef, fit.intercept
+    linear = linear_from(coef, intercept)
+    outputs = outputs_of(nn.Sequential(net.backbone, linear), held.x)
+    inflation = None
+    if left is not None:
+        seen = ~torch.isin(left.index, member.valid)
+        weight = None if rows.weight is None else rows.weight[left.index[seen]]
+        inflation = _mean_error(outputs - held.targets, held.weight) / _mean_error(
+            left.residuals[seen], weight
+        )
+    return HeldOut(linear, outputs, inflation)
+
+
+def _rows_at(rows: Rows, index: Tensor) -> Rows:
+    weight = None if rows.weight is None else rows.weight[index]
+    return type(rows)(rows.x[index], rows.targets[index], weight)
+
+
+def _mean_error(residuals: Tensor, weight: Tensor | None) -> Tensor:
+    errors = residuals.detach().abs().double()
+    w = torch.ones_like(errors[:, :1]) if weight is None else weight[:, None].double()
+    return (w * errors).sum(0) / w.sum()
+
+
+def left_out(
+    backbone: nn.Module, rows: Rows, index: Tensor, lam: float, *, fit_intercept: bool
+) -> LeftOut | None:
+    """Leave-one-out residuals of the layer solved on these rows; of many, on the first ones.
+
+    Rows stand in an order that content alone decides, so the first ones are as good as any.
+    """
+    index = index[:_MOST_LEFT_OUT]
+    if len(index) < 2:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
+        try:
+            residuals, leverage = loo_residuals(
+                outputs_of(backbone, rows.x[index]), rows.targets[index], lam,
+                sample_weight=None if rows.weight is None else rows.weight[index],
+                fit_intercept=fit_intercept,
+            )  # fmt: skip
+        except ArithmeticError:  # what is only said of a model must not take it away
+            return None
+    return LeftOut(index, residuals, leverage)
+
+
+def pooled_outputs(members: Sequence[FittedMember], n_rows: int) -> tuple[Tensor, Tensor]:
+    """Rows that some member held out, and the mean output of the members that did.
+
+    Returns
+    -------
+    index : Tensor of shape (m,)
+    outputs : Tensor of shape (m, c), float64
+    """
+    held = [(m.rows.valid, m.held_out.outputs) for m in members if m.held_out is not None]
+    everything = torch.arange(n_rows)  # rows that the caller gave to validate on have no index
+    return _pool([(valid if len(valid) else everything, out) for valid, out in held], n_rows)
+
+
+def pooled_residuals(members: Sequence[FittedMember], n_rows: int) -> tuple[Tensor, Tensor]:
+    """Rows with leave-one-out residuals, and those of the mean of the members.
+
+    Each member's output layer is linear in the targets, so leaving a row out of all of them leaves
+    it out of their mean.
+    """
+    parts = [(m.left_out.index, m.left_out.residuals) for m in members if m.left_out is not None]
+    return _pool(parts, n_rows)
+
+
+def _pool(parts: list[tuple[Tensor, Tensor]], n_rows: int) -> tuple[Tensor, Tensor]:
+    if not parts:
+        return torch.arange(0), torch.empty(0, 0, dtype=torch.float64)
+    total = torch.zeros(n_rows, parts[0][1].shape[1], dtype=torch.float64)
+    count = torch.zeros(n_rows, dtype=torch.float64)
+    for index, values in parts:
+        total[index] += values.double().cpu()
+        count[index] += 1
+    seen = count.nonzero()[:, 0]
+    return seen, total[seen] / count[seen, None]

@@ -1,0 +1,132 @@
+"""Parquet files, folders of them, and Feather files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.source import Source
+
+__all__ = ["ArrowSource", "ParquetSource"]
+
+
+class ParquetSource(Source):
+    """One Parquet file, or a folder of them read in the order of their names.
+
+    Folders named ``key=value`` inside give a column each.
+    """
+
+    def __init__(self, path: Path) -> None:
+        need_arrow()
+        self._parts = _parts(path)
+        names, self._rows_of = None, []
+        for file, keys in self._parts:
+            with _open(file) as opened:
+                found = [*opened.schema_arrow.names, *keys]
+                self._rows_of.append(opened.metadata.num_rows)
+            names = names or found
+            if missing := [name for name in names if name not in found]:
+                first = self._parts[0][0].name
+                raise FileError(f"{file} has no column {missing[0]!r}, but {first} has.")
+        super().__init__(path, names or [], sum(self._rows_of))
+
+    @property
+    def files(self) -> list[Path]:
+        """The files it is made of."""
+        return [file for file, _ in self._parts]
+
+    def _pieces(
+        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
+    ) -> Iterator[Any]:
+        for (file, keys), n_rows in zip(self._parts, self._rows_of, strict=True):
+            if start < n_rows:
+                yield from _file_pieces(file, keys, names, rows, start)
+            start = max(0, start - n_rows)
+
+
+def _parts(path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Files of a folder with what the names of their folders say; or the one file."""
+    if not path.is_dir():
+        return [(path, {})]
+    datasets = need("pyarrow.dataset", "Reading a folder of Parquet files")
+    files = [str(file) for file in sorted(path.rglob("*.parquet")) if _is_visible(file, path)]
+    if not files:
+        raise FileError(f"The folder {path} holds no file that ends in .parquet.")
+    found = datasets.dataset(
+        files, format="parquet", partitioning="hive", partition_base_dir=str(path)
+    )
+    parts = [
+        (Path(fragment.path), datasets.get_partition_keys(fragment.partition_expression))
+        for fragment in found.get_fragments()
+    ]
+    return sorted(parts, key=lambda part: part[0])
+
+
+def _is_visible(file: Path, folder: Path) -> bool:
+    return not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _open(file: Path) -> Any:
+    parquet = need("pyarrow.parquet", "Reading Parquet files")
+    pa = need_arrow()
+    try:
+        return parquet.ParquetFile(file, memory_map=True)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise FileError(f"{file} is not a readable Parquet file: {_first_line(error)}") from error
+
+
+def _file_pieces(
+    file: Path, keys: dict[str, Any], names: list[str], rows: int, start: int
+) -> Iterator[Any]:
+    pa = need_arrow()
+    own = [name for name in names if name not in keys]
+    with _open(file) as opened:
+        groups = list(range(opened.num_row_groups))
+        while groups and start >= (size := opened.metadata.row_group(groups[0]).num_rows):
+            start -= size
+            groups.pop(0)
+        for batch in opened.iter_batches(rows, row_groups=groups, columns=own, use_threads=False):
+            table = pa.Table.from_batches([batch]).slice(start)
+            start = max(0, start - batch.num_rows)
+            for name in names:
+                if name in keys:
+                    column = pa.repeat(pa.scalar(keys[name]), table.num_rows)
+                    table = table.append_column(name, column)
+            if table.num_rows:
+                yield table.select(names)
+
+
+class ArrowSource(Source):
+    """A Feather (version 2) or Arrow file."""
+
+    def __init__(self, path: Path) -> None:
+        pa = need_arrow()
+        datasets = need("pyarrow.dataset", "Reading Feather files")
+        try:
+            with pa.memory_map(str(path)) as file:
+                names = pa.ipc.open_file(file).schema.names
+            n_rows = datasets.dataset(str(path), format="feather").count_rows()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise FileError(
+                f"{path} is not a readable Feather file of version 2: {_first_line(error)}"
+            ) from error
+        super().__init__(path, names, n_rows)
+
+    def _pieces(
+        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
+    ) -> Iterator[Any]:
+        pa = need_arrow()
+        with pa.memory_map(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for k in range(reader.num_record_batches):
+                batch = reader.get_batch(k)
+                table = pa.Table.from_batches([batch]).select(names).slice(start)
+                start = max(0, start - batch.num_rows)
+                if table.num_rows:
+                    yield table
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

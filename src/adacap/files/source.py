@@ -1,0 +1,144 @@
+"""A table on disk that is read in batches of rows, at constant memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adacap.exceptions import suggest
+from adacap.files.errors import FileError, need_arrow
+from adacap.files.plain import plain_columns
+
+__all__ = ["BATCH_ROWS", "MemorySource", "Source"]
+
+BATCH_ROWS = 32_768
+
+
+class Source(ABC):
+    """A table on disk.
+
+    Attributes
+    ----------
+    path : Path
+    names : tuple of str
+        Columns.
+    n_rows : int or None
+        Rows, where the file tells without being read.
+    notes : list of str
+        What a reader of the results should know.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], n_rows: int | None = None) -> None:
+        self.path = path
+        self.names = tuple(names)
+        self.n_rows = n_rows
+        self.notes: list[str] = []
+        if twice := sorted({name for name in self.names if self.names.count(name) > 1}):
+            raise FileError(f"{path} has several columns of the name {twice[0]!r}. Rename them.")
+        if not self.names:
+            raise FileError(f"{path} has no columns.")
+
+    @property
+    def files(self) -> list[Path]:
+        """The files it is made of."""
+        return [self.path]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(file.stat().st_size for file in self.files)
+
+    def position(self) -> float:
+        """Share of the file that a running :meth:`batches` has read, where rows are not known."""
+        return 0.0
+
+    def check(self, names: Sequence[str], what: str = "column") -> None:
+        """Refuse a name that is no column, with the nearest one.
+
+        Raises
+        ------
+        LookupError
+        """
+        for name in names:
+            if name not in self.names:
+                raise LookupError(f"{suggest(name, self.names, what)} File: {self.path}.")
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        rows: int = BATCH_ROWS,
+        start: int = 0,
+    ) -> Iterator[Any]:
+        """Arrow tables of ``rows`` rows each, the last one shorter, in the order of the file.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            All by default.
+        kinds : mapping of str to str, optional
+            Kind of each column ("numeric", "boolean", "categorical", "datetime") where the file
+            holds nothing but text; text where it is not said.
+        rows : int
+        start : int
+            Rows to leave out at the beginning.
+        """
+        names = list(self.names if columns is None else columns)
+        pieces = self._pieces(names, dict(kinds or {}), rows, start)
+        for table in _even(pieces, rows):
+            yield plain_columns(table, self.path)
+
+    def read(self, columns: Sequence[str] | None = None) -> Any:
+        """The whole table, each column in the type that fits all of its cells."""
+        pa = need_arrow()
+        tables = list(self.batches(columns))
+        if not tables:
+            raise FileError(f"{self.path} has no rows.")
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def typed(self, table: Any) -> Any:
+        """Rows that came from :meth:`batches` without kinds, in the types that fit their cells."""
+        return table
+
+    @abstractmethod
+    def _pieces(
+        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
+    ) -> Iterator[Any]:
+        """Tables of these columns, of any number of rows."""
+
+
+def _even(pieces: Iterator[Any], rows: int) -> Iterator[Any]:
+    """The same rows in tables of ``rows`` rows."""
+    pa = need_arrow()
+    waiting: list[Any] = []
+    n_waiting = 0
+    for piece in pieces:
+        waiting.append(piece)
+        n_waiting += piece.num_rows
+        if n_waiting < rows:
+            continue
+        table = pa.concat_tables(waiting, promote_options="permissive")
+        while table.num_rows >= rows:
+            yield table.slice(0, rows)
+            table = table.slice(rows)
+        waiting, n_waiting = [table], table.num_rows
+    if n_waiting:
+        yield pa.concat_tables(waiting, promote_options="permissive")
+
+
+class MemorySource(Source):
+    """A table that had to be read as a whole, such as a sheet of a workbook."""
+
+    def __init__(self, path: Path, table: Any) -> None:
+        super().__init__(path, table.column_names, table.num_rows)
+        self._table = table
+
+    def _pieces(
+        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
+    ) -> Iterator[Any]:
+        table = self._table.select(names).slice(start)
+        if table.num_rows:
+            yield table

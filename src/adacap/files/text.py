@@ -1,0 +1,211 @@
+"""CSV and its relatives, packed or not, read in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.formats import Format
+from adacap.files.plain import plain_columns
+from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, sniff_text, unclear_dates
+from adacap.files.source import Source
+
+__all__ = ["TextSource"]
+
+_BLOCK = 4 << 20  # bytes read at once
+_UNPACKED = 5  # a packed file is taken to be so many times its size
+
+
+class TextSource(Source):
+    """A text file, whose separator and so on are found out from its beginning.
+
+    Parameters
+    ----------
+    path : Path
+    form : Format
+    known : collection of str
+        Names of columns that are asked for.
+    options : TextOptions, optional
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        form: Format,
+        known: Collection[str] = (),
+        options: TextOptions | None = None,
+    ) -> None:
+        self._packing = form.packing
+        self.path = path
+        sample = self._sample()
+        self.form = sniff_text(sample, known, options, form.separator)
+        super().__init__(path, self.form.names)
+        if not self.form.header:
+            self.notes.append(
+                f"{path.name} has no line of names: its columns are called "
+                f"{self.names[0]} to {self.names[-1]}."
+            )
+        self._inferred = self._infer(sample)
+        self._look_for_dates(sample)
+        self._share = 0.0
+
+    @property
+    def unpacked_size(self) -> int:
+        """Bytes of text, about."""
+        return self.size * (_UNPACKED if self._packing else 1)
+
+    def position(self) -> float:
+        """Share of the file that has been read."""
+        return self._share
+
+    def read(self, columns: Sequence[str] | None = None) -> Any:
+        """The whole table, each column in the type that fits all of its cells."""
+        with self._errors(), self._stream() as stream:
+            table = _csv().read_csv(stream, *self._options(columns))
+        if not table.num_rows:
+            raise FileError(f"{self.path} has no rows.")
+        return plain_columns(table, self.path)
+
+    def typed(self, table: Any) -> Any:
+        """Rows of text in the types that fit their cells."""
+        pa = need_arrow()
+        sink = pa.BufferOutputStream()
+        _csv().write_csv(table, sink, _csv().WriteOptions(include_header=False))
+        read = _csv().ReadOptions(column_names=table.column_names)
+        parse = _csv().ParseOptions(newlines_in_values=True)
+        typed = _csv().read_csv(sink.getvalue(), read, parse, self._convert())
+        return plain_columns(typed, self.path)
+
+    def _pieces(
+        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
+    ) -> Iterator[Any]:
+        pa = need_arrow()
+        types = {name: self._type(name, kinds.get(name, "categorical")) for name in names}
+        total = max(self.size, 1)
+        with self._errors(), pa.OSFile(str(self.path)) as file:
+            stream = file if self._packing is None else _unpack(file, self._packing)
+            for batch in _csv().open_csv(stream, *self._options(names, types)):
+                self._share = min(1.0, file.tell() / total)
+                table = pa.Table.from_batches([batch]).slice(start)
+                start = max(0, start - batch.num_rows)
+                if table.num_rows:
+                    yield table
+
+    def _type(self, name: str, kind: str) -> Any:
+        """Arrow type in which to read a column of this kind."""
+        pa = need_arrow()
+        guess = self._inferred.get(name, pa.null())
+        if kind == "datetime":
+            return guess if pa.types.is_timestamp(guess) else pa.timestamp("us")
+        if kind == "numeric":
+            return guess if pa.types.is_time(guess) else pa.float64()
+        if kind == "boolean":
+            return pa.bool_() if pa.types.is_boolean(guess) else pa.float64()
+        return pa.string()
+
+    # -- reading
+
+    def _sample(self) -> bytes:
+        """The first lines; all of a small file."""
+        with self._errors(), self._stream() as stream:
+            sample = bytes(stream.read(SAMPLE_BYTES))
+        if not sample.strip():
+            raise FileError(f"{self.path} is empty.")
+        if len(sample) == SAMPLE_BYTES and b"\n" in sample:
+            sample = sample[: sample.rindex(b"\n") + 1]
+            if sample.startswith((b"\xff\xfe", b"\xfe\xff")) and len(sample) % 2:
+                sample += b"\0"  # the second byte of a line end in UTF-16
+        return sample
+
+    @contextmanager
+    def _stream(self) -> Iterator[Any]:
+        with need_arrow().OSFile(str(self.path)) as file:
+            yield file if self._packing is None else _unpack(file, self._packing)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what the reader says into a sentence about the file."""
+        try:
+            yield
+        except FileError:
+            raise
+        except UnicodeDecodeError as error:
+            raise FileError(
+                f"{self.path} is not written in {self.form.encoding}: {error}. Say how it is, for "
+                "example --encoding latin-1."
+            ) from error
+        except (ValueError, OSError, EOFError) as error:  # of arrow and of codecs
+            raise FileError(f"Cannot read {self.path}: {self._explain(str(error))}") from error
+
+    def _explain(self, message: str) -> str:
+        text = message.splitlines()[0] if message else "unknown reason"
+        if "UTF8" in text or "utf-8" in text.lower():
+            return f"{text}. Say how it is written, for example --encoding latin-1."
+        if "conversion error to" in text and "column #" in text:
+            return f"{self._name_column(text)} In training that column was of this type."
+        if "Expected" in text and "columns" in text:
+            return f"{text} Separator {self.form.separator!r} was assumed: see --separator."
+        return text
+
+    def _name_column(self, text: str) -> str:
+        digits = text.partition("column #")[2].partition(":")[0]
+        if digits.isdecimal() and int(digits) < len(self.names):
+            return text.replace(f"column #{digits}", f"column {self.names[int(digits)]!r}") + "."
+        return text + "."
+
+    def _options(
+        self, columns: Sequence[str] | None = None, types: Mapping[str, Any] | None = None
+    ) -> tuple[Any, Any, Any]:
+        form, csv = self.form, _csv()
+        read = csv.ReadOptions(
+            column_names=list(form.names),
+            skip_rows=form.skip,
+            encoding="utf8" if form.encoding == "utf-8" else form.encoding,
+            block_size=_BLOCK,
+        )
+        parse = csv.ParseOptions(delimiter=form.separator, newlines_in_values=True)
+        return read, parse, self._convert(columns, types)
+
+    def _convert(
+        self, columns: Sequence[str] | None = None, types: Mapping[str, Any] | None = None
+    ) -> Any:
+        csv = _csv()
+        return csv.ConvertOptions(
+            null_values=list(MISSING),
+            strings_can_be_null=True,
+            decimal_point=self.form.decimal,
+            timestamp_parsers=[csv.ISO8601, *self.form.dates],
+            include_columns=None if columns is None else list(columns),
+            column_types=None if types is None else dict(types),
+        )
+
+    # -- looking at the first lines
+
+    def _infer(self, sample: bytes) -> dict[str, Any]:
+        with self._errors():
+            schema = _csv().read_csv(need_arrow().BufferReader(sample), *self._options()).schema
+        return dict(zip(schema.names, schema.types, strict=True))
+
+    def _look_for_dates(self, sample: bytes) -> None:
+        pa = need_arrow()
+        texts = [name for name, kind in self._inferred.items() if pa.types.is_string(kind)]
+        if not texts:
+            return
+        table = _csv().read_csv(pa.BufferReader(sample), *self._options(texts))
+        for name in texts:
+            if unclear_dates(table.column(name).slice(0, 200).to_pylist()):
+                self.notes.append(
+                    f"Column {name!r} looks like dates, but day and month cannot be told apart: "
+                    f"it is taken as text. Say how it is written: --date-format '%d/%m/%Y'."
+                )
+
+
+def _unpack(file: Any, packing: str) -> Any:
+    return need_arrow().CompressedInputStream(file, packing)
+
+
+def _csv() -> Any:
+    return need("pyarrow.csv", "Reading text files")

@@ -1,0 +1,75 @@
+"""What a fitted model did and is worth: a page about it, and every figure of it as numbers.
+
+``write_report`` (or ``estimator.report``) writes the page. Each figure is a function that returns
+its numbers; :func:`draw` draws them with matplotlib.
+"""
+
+from adacap.report.draw import draw
+from adacap.report.facts import columns_table, facts, settings_table
+from adacap.report.importance import Importance, permutation_importance
+from adacap.report.prediction_figures import (
+    Confusion,
+    IntervalCoverage,
+    Predictions,
+    Residuals,
+    Roc,
+    confusion,
+    interval_coverage,
+    predictions,
+    residuals,
+    roc,
+)
+from adacap.report.remarks import remarks
+from adacap.report.scores import (
+    Comparison,
+    MethodScores,
+    baseline_scores,
+    compare,
+    model_scores,
+)
+from adacap.report.training_figures import (
+    CapacityPaths,
+    LabelFits,
+    LearningDynamics,
+    WeightClusters,
+    capacity_paths,
+    label_fits,
+    learning_dynamics,
+    weight_clusters,
+)
+from adacap.report.writing import build_report, write_report
+
+__all__ = [
+    "CapacityPaths",
+    "Comparison",
+    "Confusion",
+    "Importance",
+    "IntervalCoverage",
+    "LabelFits",
+    "LearningDynamics",
+    "MethodScores",
+    "Predictions",
+    "Residuals",
+    "Roc",
+    "WeightClusters",
+    "baseline_scores",
+    "build_report",
+    "capacity_paths",
+    "columns_table",
+    "compare",
+    "confusion",
+    "draw",
+    "facts",
+    "interval_coverage",
+    "label_fits",
+    "learning_dynamics",
+    "model_scores",
+    "permutation_importance",
+    "predictions",
+    "remarks",
+    "residuals",
+    "roc",
+    "settings_table",
+    "weight_clusters",
+    "write_report",
+]

@@ -1,0 +1,124 @@
+"""What was trained on what, as tables and facts."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from adacap._version import __version__
+
+__all__ = ["columns_table", "facts", "settings_table", "versions_table"]
+
+_MOST_OUTPUTS = 6
+
+
+def facts(estimator: Any, n_test: int) -> dict[str, object]:
+    """The most important facts of a fitted model, by name.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    n_test : int
+        Number of test rows.
+
+    Returns
+    -------
+    dict
+    """
+    made, members = estimator.provenance_, estimator.members_
+    targets = estimator.codec_.n_targets
+    found: dict[str, object] = {
+        "rows to train on": made.n_rows,
+        "rows to test on": n_test,
+        "columns": estimator.n_features_in_,
+        "columns as the net sees them": estimator.encoder_.n_features_out_,
+        "scheme": estimator.scheme_,
+        "backbone": _backbone(estimator),
+        "nets": len(members),
+        "iterations": estimator.n_iter_,
+        "seconds to fit": f"{made.fit_seconds:.2g}",
+        "trained": made.created.replace("T", " ").removesuffix("+00:00") + " UTC",
+    }
+    if made.n_distinct < made.n_rows:
+        found["different rows trained on"] = made.n_distinct
+    if hasattr(estimator, "classes_"):
+        found["classes"] = len(estimator.classes_)
+    elif targets > 1:
+        found["targets"] = targets
+    return found
+
+
+def _backbone(estimator: Any) -> str:
+    specs = estimator.backbone_ if isinstance(estimator.backbone_, tuple) else [estimator.backbone_]
+    parts = []
+    for spec in specs:
+        if spec.factory:
+            parts.append(str(spec.factory))
+        else:
+            parts.append(f"{spec.name}, {spec.depth} × {spec.width}")
+    return "; ".join(dict.fromkeys(parts))
+
+
+def columns_table(estimator: Any) -> list[tuple[str, str, str, str]]:
+    """Column, kind, treatment and what it became.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    list of (column, kind, treatment, outputs)
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(max_iter=2).fit([[1.0, "a"], [2.0, "b"], [4.0, "b"]], [0, 1, 2])
+    >>> columns_table(model)[1]
+    ('x1', 'categorical', 'binary', 'x1=b')
+    """
+    found = []
+    for row in estimator.encoder_.summary():
+        names = [str(name) for name in row["outputs"]]
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_OUTPUTS else ""
+        outputs = ", ".join(names[:_MOST_OUTPUTS]) + more
+        found.append((str(row["column"]), str(row["kind"]), str(row["treatment"]), outputs))
+    return found
+
+
+def settings_table(estimator: Any) -> list[tuple[str, str, str]]:
+    """Parameter, value and "changed" where it is not the default.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    list of (name, value, state)
+    """
+    signature = inspect.signature(type(estimator).__init__).parameters
+    found = []
+    for name, value in estimator.get_params(deep=False).items():
+        default = signature[name].default if name in signature else None
+        text = getattr(value, "__name__", None) or repr(value)
+        found.append((name, text[:120], "" if repr(value) == repr(default) else "changed"))
+    return sorted(found, key=lambda row: (row[2] == "", row[0]))
+
+
+def versions_table(estimator: Any) -> list[tuple[str, str]]:
+    """Software the model was trained with, and the adacap that made the page.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    list of (package, version)
+    """
+    made = estimator.provenance_
+    names = {"python": "Python", "numpy": "NumPy", "torch": "PyTorch"}
+    names["scikit_learn"] = "scikit-learn"
+    rows = [(title, str(getattr(made, name))) for name, title in names.items()]
+    return [*rows, ("adacap (this page)", __version__)]

@@ -1,0 +1,148 @@
+"""What a reader should know before trusting a model, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from adacap.estimators.targets import ClassCodec
+from adacap.report.prediction_figures import IntervalCoverage
+from adacap.report.scores import MethodScores, compare
+
+__all__ = ["remarks"]
+
+_FEW = 50  # test rows
+
+
+def remarks(
+    estimator: Any,
+    own: MethodScores,
+    baselines: Sequence[MethodScores] = (),
+    coverage: IntervalCoverage | None = None,
+) -> list[str]:
+    """Warnings and hints, the weightiest first.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    own : MethodScores
+        Of the estimator on test rows.
+    baselines : sequence of MethodScores
+        As :func:`~adacap.report.scores.baseline_scores` gives them.
+    coverage : IntervalCoverage, optional
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> from adacap.report import model_scores
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = AdaCapRegressor(max_iter=30, random_state=0).fit(X[:40], X[:40, 0])
+    >>> remarks(model, model_scores(model, X[40:], X[40:, 0]))[0]
+    'Only 20 test rows: the scores are rough, and a difference in the second digit means nothing.'
+    """
+    return [
+        *_few_rows(own),
+        *_signal(estimator, own),
+        *_against(own, baselines),
+        *_intervals(coverage),
+        *_training(estimator),
+        *_table(estimator),
+        *(() if estimator.scheme_ == "plain" else estimator.capacity().remarks()),
+    ]
+
+
+def _few_rows(own: MethodScores) -> Iterator[str]:
+    if (n := len(own.losses)) < _FEW:
+        yield (
+            f"Only {n} test rows: the scores are rough, and a difference in the second digit means "
+            "nothing."
+        )
+
+
+def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
+    r2 = own.scores.get("R²", float("nan"))
+    if r2 < 0:
+        yield (
+            f"The model predicts worse than the mean of the test rows would (R² = {r2:.2f}): do "
+            "not use it as it is."
+        )
+    elif r2 < 0.5:
+        yield (
+            f"This table is noisy: {100 * (1 - r2):.0f} % of the variance stays unexplained on "
+            "test rows, so a forest or a linear model may do as well."
+        )
+    press = estimator.capacity().press_r2
+    if press is not None and press - r2 > 0.2:
+        yield (
+            f"The hidden layers have learned rows by heart: R² is {press:.2f} when a row is left "
+            f"out of the output layer alone, and {r2:.2f} on test rows. A bag "
+            "(bagging='folds', n_estimators=5), more weight_decay or a smaller width may help."
+        )
+    auc = own.scores.get("AUC", float("nan"))
+    if auc < 0.6:
+        yield f"Classes are hardly told apart (AUC = {auc:.2f}; 0.5 is chance)."
+    held = estimator.capacity().holdout_p_value
+    if estimator.scheme_ == "plain" and held is not None and held > 0.05:
+        yield (
+            "On rows held out of training, predictions were no nearer to the labels than to labels "
+            f"in random order (p = {held:.2g})."
+        )
+
+
+def _against(own: MethodScores, baselines: Sequence[MethodScores]) -> Iterator[str]:
+    names = {"ridge": "A linear model", "logistic ridge": "A linear model"}
+    names |= {"random forest": "A random forest", "mean": "The mean"}
+    names |= {"class shares": "Predicting the class shares"}
+    for other in baselines:
+        found = compare(own, other)
+        name = names.get(other.method, other.method)
+        if found.difference > 0 and found.is_clear:
+            yield f"{name} does better on these test rows, by more than chance explains: use it."
+        elif not found.is_clear and other.method not in ("mean", "class shares"):
+            yield f"{name} may do as well: on these test rows the difference could be chance."
+        elif not found.is_clear:
+            yield f"{name} does as well: nothing was learned that shows on these test rows."
+
+
+def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:
+    if coverage is None:
+        return
+    at = int(np.abs(coverage.level - 0.9).argmin())
+    level, observed = coverage.level[at], coverage.observed[at]
+    if observed < level - 3 * coverage.error[at]:
+        yield (
+            f"Intervals are too narrow: {100 * observed:.0f} % of the test rows lie in those of "
+            f"{100 * level:.0f} %. Are the test rows of another kind, or is method "
+            f"{coverage.method!r} too hopeful here? bagging='folds' gives intervals with a "
+            "guarantee."
+        )
+
+
+def _training(estimator: Any) -> Iterator[str]:
+    n_iter = len(estimator.history_)
+    limit = estimator.time_limit is not None and not estimator.warm_start
+    if limit and isinstance(estimator.max_iter, int) and n_iter < estimator.max_iter:
+        yield (
+            f"Training ended at the time limit, after {n_iter} of {estimator.max_iter} "
+            "iterations: allow more time."
+        )
+    elif estimator.best_iter_ >= 0.98 * n_iter - 1 and "valid_score" in estimator.history_[-1]:
+        yield (
+            f"The best iteration was among the last ({estimator.best_iter_ + 1} of {n_iter}): more "
+            "iterations (max_iter) may help."
+        )
+
+
+def _table(estimator: Any) -> Iterator[str]:
+    dropped = [plan.name for plan in estimator.encoder_.columns_ if plan.dropped]
+    if dropped:
+        more = f" and {len(dropped) - 5} more" if len(dropped) > 5 else ""
+        yield f"Columns that are not used: {', '.join(dropped[:5])}{more}. The table says why."
+    if isinstance(estimator.codec_, ClassCodec) and len(estimator.codec_.classes) > 20:
+        yield f"{len(estimator.codec_.classes)} classes: is the target really a class?"

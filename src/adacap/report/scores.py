@@ -1,0 +1,222 @@
+"""Test scores of a model beside those of baselines trained on the same table."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import metrics
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.utils.validation import check_is_fitted
+
+from adacap.estimators._base import _read
+from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.targets import ClassCodec
+
+__all__ = ["Comparison", "MethodScores", "baseline_scores", "compare", "model_scores"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_TRAIN = 20_000  # rows that baselines are trained on at most
+_TREES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class MethodScores:
+    """Scores of one method on the test rows.
+
+    Attributes
+    ----------
+    method : str
+    scores : dict of str to float
+        R², RMSE and MAE, or accuracy, AUC and log-loss; NaN where not defined.
+    losses : ndarray of shape (n,)
+        Loss of each row: squared error (mean over standardised targets), or log-loss.
+    fit_seconds : float
+    """
+
+    method: str
+    scores: dict[str, float]
+    losses: Floats
+    fit_seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mean difference of two methods' losses over test rows, first minus second."""
+
+    difference: float
+    standard_error: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is more than two standard errors."""
+        return abs(self.difference) > 2 * self.standard_error
+
+
+def compare(first: MethodScores, second: MethodScores) -> Comparison:
+    """Paired comparison of two methods, row by row.
+
+    Parameters
+    ----------
+    first, second : MethodScores
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> a = MethodScores("a", {}, np.array([1.0, 2.0, 3.0]), 0.0)
+    >>> b = MethodScores("b", {}, np.array([0.0, 1.1, 1.9]), 0.0)
+    >>> compare(a, b).is_clear
+    True
+    """
+    difference = first.losses - second.losses
+    n = len(difference)
+    error = float(difference.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
+    return Comparison(float(difference.mean()), error)
+
+
+def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
+    """Scores of a fitted model on test rows.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    X, y : test rows
+
+    Returns
+    -------
+    MethodScores
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> model = AdaCapRegressor(max_iter=50, random_state=0).fit(X[:60], X[:60, 1])
+    >>> list(model_scores(model, X[60:], X[60:, 1]).scores)
+    ['R²', 'RMSE', 'MAE']
+    """
+    check_is_fitted(estimator)
+    is_classes = isinstance(estimator.codec_, ClassCodec)
+    output = estimator.predict_proba(X) if is_classes else estimator.predict(X)
+    seconds = estimator.provenance_.fit_seconds
+    return _scored(type(estimator).__name__, estimator.codec_, y, output, seconds)
+
+
+def baseline_scores(
+    estimator: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any, random_state: int = 0
+) -> list[MethodScores]:
+    """Scores of a constant, a linear model and a forest, trained on the columns the net sees.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+        Says what the columns are and how the target is coded.
+    X_train, y_train : the table that the estimator was fitted on
+        Of more than 20,000 rows, as many are drawn.
+    X_test, y_test : test rows
+    random_state : int, default=0
+
+    Returns
+    -------
+    list of MethodScores
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> model = AdaCapRegressor(max_iter=5).fit(X[:60], X[:60, 1])
+    >>> found = baseline_scores(model, X[:60], X[:60, 1], X[60:], X[60:, 1])
+    >>> [row.method for row in found]
+    ['mean', 'ridge', 'random forest']
+    """
+    check_is_fitted(estimator)
+    codec, policy = estimator.codec_, estimator.encoder_.policy
+    table, y = _read(X_train, policy)[0], codec.check(y_train)
+    rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
+    table, y = table.take(rows), y[rows]
+    encoder = TableEncoder(policy, owner="adacap.report")
+    train = encoder.fit_transform(table, codec.encode(y))  # target means learnt out of fold
+    test = encoder.transform(_read(X_test, policy)[0])
+    if train.shape[1] == 0:
+        train, test = (np.zeros((len(part), 1), dtype=np.float32) for part in (train, test))
+    found = []
+    for name, model in _baselines(codec, random_state).items():
+        start = time.perf_counter()
+        model.fit(train, y)
+        seconds = time.perf_counter() - start
+        output = _shares(model, test, codec) if isinstance(codec, ClassCodec) else None
+        output = model.predict(test) if output is None else output
+        found.append(_scored(name, codec, y_test, output, seconds))
+    return found
+
+
+def _baselines(codec: Any, random_state: int) -> dict[str, Any]:
+    if isinstance(codec, ClassCodec):
+        return {
+            "class shares": DummyClassifier(strategy="prior"),
+            "logistic ridge": LogisticRegression(max_iter=2000),
+            "random forest": RandomForestClassifier(_TREES, random_state=random_state),
+        }
+    return {
+        "mean": DummyRegressor(),
+        "ridge": RidgeCV(np.logspace(-3, 4, 15)),
+        "random forest": RandomForestRegressor(_TREES, random_state=random_state),
+    }
+
+
+def _shares(model: Any, test: npt.NDArray[Any], codec: ClassCodec) -> Floats:
+    """Probabilities in the order of the codec, 0 for a class the sample had none of."""
+    found = np.zeros((len(test), len(codec.classes)))
+    found[:, np.searchsorted(codec.classes, model.classes_)] = model.predict_proba(test)
+    return found
+
+
+def _scored(method: str, codec: Any, y: Any, output: Floats, seconds: float) -> MethodScores:
+    if isinstance(codec, ClassCodec):
+        return MethodScores(method, *_class_scores(codec, codec.check(y), output), seconds)
+    actual = codec.numbers(codec.check(y))
+    predicted = codec.numbers(np.asarray(output))
+    scale = np.where(codec.scale > 0, codec.scale, 1.0)
+    losses = (((actual - predicted) / scale) ** 2).mean(1)
+    errors, of = actual - predicted, ""
+    if len(scale) > 1:  # targets of different units
+        errors, of = errors / scale, " (standardised)"
+    scores = {
+        "R²": float(metrics.r2_score(actual, predicted)) if len(actual) > 1 else float("nan"),
+        f"RMSE{of}": float(np.sqrt(np.mean(errors**2))),
+        f"MAE{of}": float(np.abs(errors).mean()),
+    }
+    return MethodScores(method, scores, losses, seconds)
+
+
+def _class_scores(
+    codec: ClassCodec, y: npt.NDArray[Any], shares: Floats
+) -> tuple[dict[str, float], Floats]:
+    truth = np.searchsorted(codec.classes, y)
+    own = shares[np.arange(len(truth)), truth]
+    losses = -np.log(np.clip(own, 1e-15, 1))
+    scores = {
+        "accuracy": float(np.mean(shares.argmax(1) == truth)),
+        "AUC": _auc(truth, shares),
+        "log-loss": float(losses.mean()),
+    }
+    return scores, losses
+
+
+def _auc(truth: npt.NDArray[np.intp], shares: Floats) -> float:
+    """Mean over classes, each against the rest; classes that do not occur are left out."""
+    columns = [1] if shares.shape[1] == 2 else range(shares.shape[1])
+    areas = [
+        metrics.roc_auc_score(truth == k, shares[:, k])
+        for k in columns
+        if 0 < np.mean(truth == k) < 1
+    ]
+    return float(np.mean(areas)) if areas else float("nan")

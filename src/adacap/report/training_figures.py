@@ -1,0 +1,312 @@
+"""Numbers of the figures that a fitted model alone gives: how it learned, and what it can learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+from scipy.spatial.distance import squareform
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from adacap.training.history import History
+
+__all__ = [
+    "CapacityPaths",
+    "LabelFits",
+    "LearningDynamics",
+    "WeightClusters",
+    "capacity_paths",
+    "label_fits",
+    "learning_dynamics",
+    "weight_clusters",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_LOSSES = {"rmse": "RMSE (standardised)", "bce": "cross-entropy", "ce": "cross-entropy"}
+
+
+@dataclass(frozen=True, eq=False)
+class LearningDynamics:
+    """Score of training and of held-out rows at each iteration.
+
+    Attributes
+    ----------
+    iteration : ndarray of shape (n,)
+    train : ndarray of shape (n,)
+        Of the minibatch that the step was taken on.
+    valid : ndarray of shape (n,) or None
+        Of the rows held out; None where none were.
+    train_name, valid_name : str
+        What they measure: R², cross-entropy or AUC.
+    best_iter : int
+        Iteration that was kept.
+    others : tuple of ndarray
+        ``valid`` of the other members of an ensemble.
+    """
+
+    iteration: Floats
+    train: Floats
+    valid: Floats | None
+    train_name: str
+    valid_name: str
+    best_iter: int
+    others: tuple[Floats, ...] = ()
+
+
+def learning_dynamics(estimator: Any) -> LearningDynamics:
+    """Train and validation score per iteration, of the first net.
+
+    Where the net was then trained anew on all rows, this is the run that found the best iteration.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    LearningDynamics
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(max_iter=30).fit(np.eye(20), np.arange(20.0))
+    >>> learning_dynamics(model).train.shape
+    (30,)
+    """
+    check_is_fitted(estimator)
+    loss = estimator.codec_.loss
+    score = estimator.codec_.score(estimator.select_by)
+    train = _column(estimator.history_, "fit_true")
+    train_name = _LOSSES[loss]
+    if loss == "rmse":  # targets are standardised
+        train, train_name = 1 - train**2, "R²"
+    others = [_valid(member.history, score) for member in estimator.members_[1:]]
+    return LearningDynamics(
+        iteration=np.arange(len(train), dtype=np.float64),
+        train=train,
+        valid=_valid(estimator.history_, score),
+        train_name=train_name,
+        valid_name=_valid_name(score),
+        best_iter=int(estimator.best_iter_),
+        others=tuple(values for values in others if values is not None),
+    )
+
+
+def _valid(history: History, score: str) -> Floats | None:
+    values = _column(history, "valid_score")
+    if np.isnan(values).all():
+        return None
+    return -values if score.startswith("neg_") else values
+
+
+def _valid_name(score: str) -> str:
+    if score == "r2":
+        return "R²"
+    return "AUC" if score.startswith("auc") else _LOSSES[score.removeprefix("neg_")]
+
+
+def _column(history: History, name: str) -> Floats:
+    return np.array(history[name], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CapacityPaths:
+    """λ and effective degrees of freedom along training, one array per member.
+
+    Attributes
+    ----------
+    lam : tuple of ndarray of shape (n,)
+        At every iteration.
+    dof_iteration, dof : tuple of ndarray of shape (m,)
+        Every tenth iteration, on the minibatch.
+    best_iter : tuple of int
+    n_features : int
+        Size of the last hidden layer, the most that ``dof`` can be.
+    """
+
+    lam: tuple[Floats, ...]
+    dof_iteration: tuple[Floats, ...]
+    dof: tuple[Floats, ...]
+    best_iter: tuple[int, ...]
+    n_features: int
+
+
+def capacity_paths(estimator: Any) -> CapacityPaths | None:
+    """How λ and the degrees of freedom moved; None for the plain scheme, which has neither.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    CapacityPaths or None
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(max_iter=30).fit(np.eye(20), np.arange(20.0))
+    >>> capacity_paths(model).dof_iteration
+    (array([ 0., 10., 20.]),)
+    """
+    check_is_fitted(estimator)
+    if estimator.scheme_ == "plain":
+        return None
+    histories = [member.history for member in estimator.members_]
+    dofs = [_column(history, "effective_dof") for history in histories]
+    known = [np.flatnonzero(~np.isnan(dof)) for dof in dofs]
+    return CapacityPaths(
+        lam=tuple(_column(history, "lambda") for history in histories),
+        dof_iteration=tuple(index.astype(np.float64) for index in known),
+        dof=tuple(dof[index] for dof, index in zip(dofs, known, strict=True)),
+        best_iter=tuple(member.best_iter for member in estimator.members_),
+        n_features=estimator.capacity().n_features,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFits:
+    """Fit of the true labels beside that of permuted ones.
+
+    Attributes
+    ----------
+    name : str
+        The loss, lower is better.
+    true : float
+    permuted : ndarray of shape (T,)
+    baseline : float
+        Loss of the best constant.
+    gap, p_value, holdout_p_value : float or None
+        As in :class:`~adacap.estimators.capacity.Capacity`.
+    true_path, permuted_path : ndarray of shape (n,)
+        Both losses at each iteration of the first net; NaN where permuted labels play no part.
+    """
+
+    name: str
+    true: float
+    permuted: Floats
+    baseline: float
+    gap: float
+    p_value: float
+    holdout_p_value: float | None
+    true_path: Floats
+    permuted_path: Floats
+
+
+def label_fits(estimator: Any) -> LabelFits | None:
+    """True-label against permuted-label fit of the output layer; None for the plain scheme.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+
+    Returns
+    -------
+    LabelFits or None
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(max_iter=30).fit(np.eye(20), np.arange(20.0))
+    >>> label_fits(model).permuted.shape
+    (199,)
+    """
+    check_is_fitted(estimator)
+    capacity = estimator.capacity()
+    if capacity.fit_true is None:
+        return None
+    return LabelFits(
+        name=_LOSSES[capacity.loss],
+        true=capacity.fit_true,
+        permuted=capacity.permuted_fits,
+        baseline=capacity.baseline,
+        gap=capacity.memorisation_gap,
+        p_value=capacity.p_value,
+        holdout_p_value=capacity.holdout_p_value,
+        true_path=_column(estimator.history_, "fit_true"),
+        permuted_path=_column(estimator.history_, "fit_permuted"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WeightClusters:
+    """Correlations between the units of the last hidden layer, like ones side by side.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (k, k)
+        Absolute correlation of the incoming weights of two units, in clustered order.
+    cluster : ndarray of shape (k,)
+        Cluster of each unit, in the same order.
+    n_units : int
+        Units of the layer; ``k`` of them, evenly spread, are compared.
+    n_clusters : int
+        Groups whose units have a mean absolute correlation above 0.5.
+    mean : float
+        Mean absolute correlation of two different units.
+    """
+
+    correlation: Floats
+    cluster: npt.NDArray[np.int64]
+    n_units: int
+    n_clusters: int
+    mean: float
+
+
+def weight_clusters(estimator: Any, member: int = 0, most: int = 128) -> WeightClusters | None:
+    """Clustered correlation of the last hidden layer's weights (the paper's figure).
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    member : int, default=0
+        Which net of an ensemble.
+    most : int, default=128
+        Units to compare at most.
+
+    Returns
+    -------
+    WeightClusters or None
+        None for a backbone without a linear layer of at least two units and two inputs.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(architecture="mlp", width=16, max_iter=5)
+    >>> weight_clusters(model.fit(np.eye(20), np.arange(20.0))).correlation.shape
+    (16, 16)
+    """
+    check_is_fitted(estimator)
+    backbone = estimator.members_[member].network[0]
+    linear = [module for module in backbone.modules() if isinstance(module, nn.Linear)]
+    if not linear or min(linear[-1].weight.shape) < 2:
+        return None
+    weights = linear[-1].weight.detach().double().cpu().numpy()
+    pick = np.linspace(0, len(weights) - 1, min(len(weights), most)).round().astype(np.intp)
+    R = _absolute_correlation(weights[pick])
+    tree = linkage(squareform(1 - R, checks=False), "average")
+    order = leaves_list(tree)
+    groups = fcluster(tree, 0.5, "distance").astype(np.int64)
+    off = ~np.eye(len(R), dtype=bool)
+    return WeightClusters(
+        correlation=R[np.ix_(order, order)],
+        cluster=groups[order],
+        n_units=len(weights),
+        n_clusters=int(groups.max()),
+        mean=float(R[off].mean()),
+    )
+
+
+def _absolute_correlation(rows: Floats) -> Floats:
+    """|correlation| of rows; a constant row correlates with itself alone."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    norm = np.linalg.norm(centred, axis=1, keepdims=True)
+    unit = np.divide(centred, norm, out=np.zeros_like(centred), where=norm > 0)
+    R: Floats = np.clip(np.abs(unit @ unit.T), 0.0, 1.0)
+    np.fill_diagonal(R, 1.0)
+    return R

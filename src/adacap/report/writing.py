@@ -1,0 +1,186 @@
+"""The page about a fitted model: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from adacap.estimators.targets import ClassCodec
+from adacap.page import Page, refuse_existing
+from adacap.report import prediction_sections, sections
+from adacap.report.importance import permutation_importance
+from adacap.report.prediction_figures import interval_coverage, predictions
+from adacap.report.remarks import remarks
+from adacap.report.scores import baseline_scores, model_scores
+
+__all__ = ["build_report", "write_report"]
+
+
+def build_report(
+    estimator: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    title: str | None = None,
+    coverage: float = 0.9,
+    random_state: int = 0,
+) -> Page:
+    """Page about a fitted model, in memory.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    X_test, y_test : array-like or frame
+        Rows that ``fit`` has not seen.
+    X_train, y_train : optional
+        What it was fitted on, to train a constant, a linear model and a forest for comparison.
+    title : str, optional
+    coverage : float, default=0.9
+        Of the intervals drawn.
+    random_state : int, default=0
+        Of the baselines and shuffles.
+
+    Returns
+    -------
+    Page
+        To be written with ``page.write(path)``.
+
+    Raises
+    ------
+    ValueError
+        If one of ``X_train`` and ``y_train`` is given alone, or there are no test rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adacap import AdaCapRegressor
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> model = AdaCapRegressor(max_iter=20, random_state=0).fit(X[:60], X[:60, 0])
+    >>> page = build_report(model, X[60:], X[60:, 0])
+    >>> [section.name for section in page.sections][:3]
+    ['summary', 'scores', 'trained']
+    """
+    check_is_fitted(estimator)
+    if (X_train is None) != (y_train is None):
+        raise ValueError("X_train and y_train go together: give both or neither.")
+    codec = estimator.codec_
+    y_test = codec.check(y_test)
+    if not len(y_test):
+        raise ValueError("A report needs at least one test row, got none.")
+    codec.encode(y_test)  # refuses classes or targets that training did not have
+    own = model_scores(estimator, X_test, y_test)
+    check_consistent_length(own.losses, y_test)
+    baselines = []
+    if X_train is not None:
+        baselines = baseline_scores(estimator, X_train, y_train, X_test, y_test, random_state)
+    is_classes = isinstance(codec, ClassCodec)
+    covered = None if is_classes else interval_coverage(estimator, X_test, y_test)
+    page = Page(title or _title(estimator), _subtitle(estimator))
+    found = remarks(estimator, own, baselines, covered)
+    sections.add_summary(page, own, found, len(y_test))
+    sections.add_scores(page, own, baselines)
+    sections.add_trained(page, estimator, len(y_test))
+    sections.add_learning(page, estimator)
+    sections.add_capacity(page, estimator)
+    sections.add_memorisation(page, estimator)
+    if is_classes:
+        prediction_sections.add_class_predictions(page, estimator, X_test, y_test)
+    else:
+        numbers = predictions(estimator, X_test, y_test, coverage)
+        prediction_sections.add_predictions(page, estimator, X_test, y_test, numbers)
+        prediction_sections.add_intervals(page, covered, numbers.reason)
+    importance = permutation_importance(estimator, X_test, y_test, random_state=random_state)
+    sections.add_importance(page, importance)
+    sections.add_clusters(page, estimator)
+    sections.add_details(page, estimator)
+    return page
+
+
+def write_report(
+    estimator: Any,
+    X_test: Any,
+    y_test: Any,
+    path: str | os.PathLike[str] = "report.html",
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    title: str | None = None,
+    coverage: float = 0.9,
+    random_state: int = 0,
+    force: bool = False,
+) -> Path:
+    """Write a page about a fitted model and its predictions of test rows.
+
+    One file of some 5 MB that opens from disk: scores beside simple methods, what became of each
+    column, learning dynamics, λ and degrees of freedom, truth against noise, predictions with
+    intervals or confusion matrix, ROC and reliability, importance, structure of the last layer.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    X_test, y_test : array-like or frame
+        Rows that ``fit`` has not seen.
+    path : str or path-like, default="report.html"
+    X_train, y_train : optional
+        What the estimator was fitted on: simple methods are trained on it for comparison, and left
+        out without it.
+    title : str, optional
+    coverage : float, default=0.9
+        Of the intervals drawn.
+    random_state : int, default=0
+        Of the baselines and shuffles.
+    force : bool, default=False
+        Replace a file that exists.
+
+    Returns
+    -------
+    Path
+        The file written; it appears when it is complete.
+
+    Raises
+    ------
+    PageExistsError
+        If the file exists and ``force`` is not set.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from adacap import AdaCapRegressor
+    >>> X = np.random.default_rng(0).normal(size=(80, 3))
+    >>> model = AdaCapRegressor(max_iter=20, random_state=0).fit(X[:60], X[:60, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_report(model, X[60:], X[60:, 0], f"{folder}/report.html")
+    ...     path.stat().st_size < 6_000_000
+    True
+    """
+    path = Path(path)
+    if not force:
+        refuse_existing(path)
+    page = build_report(
+        estimator,
+        X_test,
+        y_test,
+        X_train=X_train,
+        y_train=y_train,
+        title=title,
+        coverage=coverage,
+        random_state=random_state,
+    )
+    return page.write(path, force=force)
+
+
+def _title(estimator: Any) -> str:
+    return f"{type(estimator).__name__} on {estimator.provenance_.n_rows} rows"
+
+
+def _subtitle(estimator: Any) -> str:
+    made = estimator.provenance_
+    n = len(estimator.members_)
+    nets = "one net" if n == 1 else f"{n} nets"
+    return f"Trained {made.created[:10]}, {nets}, {made.fit_seconds:.2g} s"

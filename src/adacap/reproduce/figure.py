@@ -1,0 +1,92 @@
+"""What a figure shows, as plain data: a record holds it, and both drawings are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Figure", "Panel", "Series"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, set of points or set of bars.
+
+    Attributes
+    ----------
+    name : str
+    x : tuple of numbers or of texts
+    y : tuple of float
+    error : tuple of float
+        Half the length of error bars; empty for none.
+    style : {"line", "dashed", "bar"}
+        Dashed lines are the paper's figures.
+    """
+
+    name: str
+    x: tuple[Any, ...]
+    y: tuple[float, ...]
+    error: tuple[float, ...] = ()
+    style: str = "line"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Axes with series, or a matrix shown in shades.
+
+    Attributes
+    ----------
+    title, x_label, y_label : str
+    series : tuple of Series
+    matrix : tuple of tuples of float
+        Shown between 0 and 1, instead of series.
+    log_x, log_y : bool
+    """
+
+    title: str
+    x_label: str = ""
+    y_label: str = ""
+    series: tuple[Series, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side under one caption.
+
+    Examples
+    --------
+    >>> curve = Series("ours", (1, 2), (0.5, 0.4))
+    >>> figure = Figure("Error falls.", (Panel("n", series=(curve,)),))
+    >>> Figure.from_dict(figure.to_dict()) == figure
+    True
+    """
+
+    caption: str
+    panels: tuple[Panel, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Figure:
+        """From what :meth:`to_dict` gave, read back from JSON or not."""
+        return cls(data["caption"], tuple(_panel(panel) for panel in data["panels"]))
+
+
+def _panel(data: dict[str, Any]) -> Panel:
+    series = tuple(
+        Series(one["name"], tuple(one["x"]), tuple(one["y"]), tuple(one["error"]), one["style"])
+        for one in data["series"]
+    )
+    matrix = tuple(tuple(row) for row in data["matrix"])
+    return Panel(**{**data, "series": series, "matrix": matrix})
+
+
+def labels(panels: Sequence[Panel]) -> list[str]:
+    """Names of series in the order of their first appearance, the same colour in every panel."""
+    return list(dict.fromkeys(one.name for panel in panels for one in panel.series))

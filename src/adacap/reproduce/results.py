@@ -1,0 +1,176 @@
+"""Records of the runs of one item, looked at by method and task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.bench.jobs import Record
+from adacap.exceptions import AdaCapError
+from adacap.reproduce.item import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NoResultError", "Results"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class NoResultError(AdaCapError):
+    """A study has no result to speak of: data absent, or every job failed."""
+
+
+class Results:
+    """Finished runs, in the order of task, split and seed.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Those without a result are only counted.
+    folder : path, optional
+        Data folder, for the true targets.
+
+    Examples
+    --------
+    >>> from adacap.bench.jobs import Job
+    >>> jobs = [Job("a", split, "ridge") for split in (1, 0)]
+    >>> metrics = [{"test_rmse": 0.5}, {"test_rmse": 0.3}]
+    >>> results = Results(
+    ...     Record(job, "ok", "", "regression", metrics=found) for job, found in zip(jobs, metrics)
+    ... )
+    >>> results.values("ridge")
+    array([0.3, 0.5])
+    """
+
+    def __init__(self, records: Iterable[Record], folder: str | Path | None = None) -> None:
+        every = sorted(records, key=lambda record: (record.job, record.created))
+        self.failed = [record for record in every if record.status not in ("ok", "imported")]
+        self.records = [record for record in every if record.status in ("ok", "imported")]
+        self.folder = folder
+        if not self.records:
+            raise NoResultError(_why_nothing(self.failed))
+
+    def of(self, method: str, task: str | None = None) -> list[Record]:
+        """Records of a method, on one task or on all."""
+        found = [
+            record
+            for record in self.records
+            if record.job.method == method and task in (None, record.job.task)
+        ]
+        if not found:
+            where = f" on {task}" if task else ""
+            raise NoResultError(f"No run of {method}{where} came to a result.")
+        return found
+
+    def values(self, method: str, metric: str = "test_rmse", task: str | None = None) -> Floats:
+        """One number per run: a metric, ``fit_seconds``, or an entry of the payload."""
+        return np.array([_value(record, metric) for record in self.of(method, task)])
+
+    def payloads(self, method: str, task: str | None = None) -> list[Mapping[str, Any]]:
+        """What the probes found."""
+        return [record.payload for record in self.of(method, task)]
+
+    def row(
+        self,
+        label: str,
+        method: str,
+        paper: float | None = None,
+        *,
+        metric: str = "test_rmse",
+        task: str | None = None,
+        digits: int = 4,
+        extra: Mapping[str, str] | None = None,
+        within_splits: bool = False,
+    ) -> Row:
+        """Mean and spread of a metric as a row of the table.
+
+        ``extra`` maps titles to further metrics; ``within_splits`` leaves the differences between
+        splits out of the spread, which is then that of the seed.
+        """
+        values = self.values(method, metric, task)
+        more = {
+            title: float(self.values(method, name, task).mean())
+            for title, name in (extra or {}).items()
+        }
+        row = row_of(label, values, paper, digits=digits, extra=more)
+        if not within_splits:
+            return row
+        return replace(row, spread=self._spread_within(method, metric, task))
+
+    def _spread_within(self, method: str, metric: str, task: str | None) -> float | None:
+        """Pooled standard deviation over seeds of the same task and split."""
+        groups: dict[tuple[str, int], list[float]] = {}
+        for record in self.of(method, task):
+            place = record.job.task, record.job.split
+            groups.setdefault(place, []).append(_value(record, metric))
+        freedom = sum(len(group) - 1 for group in groups.values())
+        squares = sum(len(group) * float(np.var(group)) for group in groups.values())
+        return (squares / freedom) ** 0.5 if freedom else None
+
+    def has(self, method: str) -> bool:
+        """Whether a method came to a result anywhere."""
+        return any(record.job.method == method for record in self.records)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per run, as :meth:`adacap.bench.store.Store.frame` gives them."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    **vars(record.job),
+                    "task_name": record.task_name,
+                    "kind": record.kind,
+                    "category": record.category,
+                    "status": record.status,
+                    "fit_seconds": record.fit_seconds,
+                    "created": record.created,
+                    **record.metrics,
+                }
+                for record in self.records
+            ]
+        )
+
+    def targets(self, task: str, split: int) -> Floats:
+        """True targets of the test rows, standardised as the runs saw them."""
+        from adacap.bench.split import make_split
+        from adacap.datasets import load_table
+
+        return np.asarray(make_split(load_table(task, folder=self.folder), split).y_test)
+
+
+def row_of(
+    label: str,
+    values: Floats,
+    paper: float | None = None,
+    *,
+    digits: int = 4,
+    extra: Mapping[str, float] | None = None,
+) -> Row:
+    """Row of the mean of some numbers."""
+    spread = float(values.std(ddof=1)) if len(values) > 1 else None
+    return Row(label, float(values.mean()), paper, spread, len(values), digits, extra or {})
+
+
+def _value(record: Record, metric: str) -> float:
+    if metric in record.metrics:
+        return record.metrics[metric]
+    if metric in record.payload:
+        return float(record.payload[metric])
+    if metric == "fit_seconds":
+        return record.fit_seconds
+    known = ", ".join(sorted([*record.metrics, *record.payload, "fit_seconds"]))
+    raise NoResultError(f"{record.job.key()} has no {metric!r}. It has: {known}.")
+
+
+def _why_nothing(failed: list[Record]) -> str:
+    if not failed:
+        return "No job could be run. Are the data there? See: adacap data list."
+    lines = (failed[0].traceback or failed[0].status).strip().splitlines()
+    return f"All {len(failed)} jobs came to nothing, the first with: {lines[-1]}"

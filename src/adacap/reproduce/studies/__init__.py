@@ -1,0 +1,1 @@
+"""The items of the ledger, one family per module."""

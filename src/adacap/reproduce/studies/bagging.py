@@ -1,0 +1,120 @@
+"""Bags of ten seeds of one method (C7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adacap.reproduce.figure import Figure, Panel, Series
+from adacap.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap.reproduce.results import Results, row_of
+
+__all__ = ["BAGGING", "bagged"]
+
+# Method: RMSE of one, of a bag of ten, variation in per cent.
+_PAPER = {
+    "adacap-snn": (0.3532, 0.3322, -5.933),
+    "adacap-glu-mlp": (0.3482, 0.3330, -4.362),
+    "snn": (0.3615, 0.3374, -6.671),
+    "glu-mlp": (0.3593, 0.3402, -5.296),
+    "fast-mlp": (0.3698, 0.3492, -5.562),
+    "catboost": (0.3638, 0.3610, -0.782),
+    "fast-catboost": (0.3879, 0.3689, -4.884),
+    "xrf": (0.3813, 0.3799, -0.363),
+}
+
+
+def bagged(
+    results: Results, method: str, task: str | None = None, metric: str = "rmse"
+) -> tuple[list[float], list[float]]:
+    """Score of single runs and of the mean of their predictions, per task and split.
+
+    Parameters
+    ----------
+    results : Results
+        With several seeds of the method on each split, and their predictions.
+    method : str
+    task : str, optional
+    metric : {"rmse", "r2"}
+    """
+    groups: dict[tuple[str, int], list[int]] = {}
+    records = results.of(method, task)
+    for place, record in enumerate(records):
+        groups.setdefault((record.job.task, record.job.split), []).append(place)
+    single, bag = [], []
+    for (key, split), places in groups.items():
+        members = [records[place] for place in places]
+        kept = [member.predictions for member in members if member.predictions is not None]
+        mean = np.mean(kept, axis=0)
+        y = results.targets(key, split)
+        squares = float(((y - mean) ** 2).mean())
+        spread = float(((y - y.mean()) ** 2).mean())
+        bag.append(squares**0.5 if metric == "rmse" else 1 - squares / spread)
+        single.append(float(np.mean([member.metrics[f"test_{metric}"] for member in members])))
+    return single, bag
+
+
+def _summarise(results: Results, scale: Scale) -> Outcome:
+    rows: list[Row] = []
+    change: dict[str, float] = {}
+    for method, (one, ten, percent) in _PAPER.items():
+        if not results.has(method):
+            continue
+        single, bag = (np.array(found) for found in bagged(results, method))
+        change[method] = 100 * (bag.mean() / single.mean() - 1)
+        rows.append(row_of(f"{method}, single", single, one))
+        rows.append(row_of(f"{method}, bag of {scale.seeds}", bag, ten))
+        rows.append(Row(f"{method}, variation %", change[method], percent, digits=1))
+    shown = ", ".join(f"{method} {value:+.1f} %" for method, value in change.items())
+    nets = [value for method, value in change.items() if method in _NETS]
+    bags = {row.label: row.ours for row in rows if ", bag of" in row.label}
+    first = min(bags, key=lambda label: bags[label])
+    claims = [
+        Claim("Bagging lowers the error of every network", max(nets) < 0, shown),
+        Claim(
+            "AdaCap benefits as much from bagging as other nets",
+            change["adacap-snn"] < -1 and change["adacap-glu-mlp"] < -1,
+            shown,
+        ),
+        Claim(
+            "Of the bags, one of AdaCap nets has the lowest error",
+            first.startswith("adacap-"),
+            f"the lowest is {first} with {bags[first]:.4f}",
+        ),
+    ]
+    names = tuple(change)
+    series = (
+        Series("ours", names, tuple(change.values()), (), "bar"),
+        Series("paper", names, tuple(_PAPER[name][2] for name in names), (), "bar"),
+    )
+    panel = Panel("bagging", "variation of RMSE, %", "", series)
+    return Outcome(rows, claims, Figure("Change of RMSE by bagging seeds.", (panel,)))
+
+
+_NETS = ("adacap-snn", "adacap-glu-mlp", "snn", "glu-mlp", "fast-mlp")
+
+
+def _grids(scale: Scale) -> list[Grid]:
+    from adacap.datasets import find_tasks
+
+    keys = [task.key for task in find_tasks(list(scale["tasks"]))]
+    return [Grid(keys, list(_PAPER), range(scale.splits), range(scale.seeds))]
+
+
+BAGGING = Item(
+    "c7",
+    "Bagging",
+    "Table of bags of ten seeds on 15 regression tasks",
+    "Test RMSE, mean over tasks",
+    {
+        "quick": Scale(1, 3, {"tasks": ("paper-1",)}),
+        "ledger": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
+        "full": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
+    },
+    _grids,
+    lambda scale: f"{', '.join(scale['tasks'])}, {scale.splits} split × {scale.seeds} members",
+    _summarise,
+    notes=(
+        "Members differ by their seed alone; 'single' is the mean error of the members, the bag "
+        "the error of the mean of their predictions.",
+    ),
+)

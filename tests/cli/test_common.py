@@ -1,0 +1,115 @@
+"""What commands share: numbers for people, progress, targets, and JSON everywhere."""
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import typer
+
+from adacap.cli import app
+from adacap.cli.common import number, plus_minus, print_json, print_table
+from adacap.cli.progress import Steps
+from adacap.cli.targets import read_target
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.93241, "0.9324"), (18.284, "18.28"), (-0.5, "−0.5000"), (123456.7, "123,457"),
+     (0, "0.0000"), (1.5e-7, "1.500e−07"), (float("nan"), "–"), (None, "–")],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_an_error_has_the_decimals_of_its_mean():
+    assert plus_minus(18.284, 5.019) == "18.28 ± 5.02"
+    assert plus_minus(0.9, float("nan")) == "0.9000 ± –"
+
+
+def test_json_has_no_nan(capsys):
+    print_json({"a": float("nan"), "b": np.float64(1.5), "c": np.array([1, 2]), "d": (np.inf,)})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.5, "c": [1, 2], "d": [None]}
+
+
+def test_tables_are_not_cut(capsys):
+    long = "x" * 200
+    print_table(["name", "value"], [[long, "1"], ["[bold]", "22"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == f"{long}       1"
+    assert lines[2].startswith("[bold]")
+
+
+def test_progress_in_lines():
+    stream = io.StringIO()
+    with Steps("Reading", total=10, stream=stream, every_seconds=0) as steps:
+        steps.update(5, text="ridge")
+        steps.update(10)
+    first, second = stream.getvalue().splitlines()
+    assert first.startswith("Reading: 5 of 10 rows, 50 %")
+    assert first.endswith("ridge")
+    assert second == "Reading: 10 of 10 rows, 100 %"
+
+
+def test_progress_without_a_total_goes_by_share():
+    stream = io.StringIO()
+    with Steps("Reading", stream=stream, every_seconds=0) as steps:
+        steps.update(5, 0.25)
+    assert stream.getvalue().startswith("Reading: 5 rows, 25 %")
+
+
+def test_progress_on_a_terminal_is_a_bar(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    with Steps("Reading", total=10, stream=stream) as steps:
+        steps.update(5)
+    assert "Reading" in stream.getvalue()
+    assert "rows, 50 %" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        ([0, 1, 0, 1], "classification"),
+        ([0.0, 1.0, 0.0], "classification"),
+        ([True, False, True], "classification"),
+        (["a", "b", "a"], "classification"),
+        ([1, 2, 3, 4, 5, 1, 2], "classification"),
+        ([1.5, 2.5, 3.5], "regression"),
+        (list(range(20)) * 2, "regression"),
+    ],
+)
+def test_task_by_target(values, task):
+    assert read_target(pa.table({"y": values}), ["y"]).task == task
+
+
+def test_whole_floats_are_whole_classes():
+    target = read_target(pa.table({"y": [0.0, 1.0, None, 1.0]}), ["y"])
+    assert target.y.tolist() == [0, 1, 1]
+    assert target.y.dtype.kind == "i"
+    assert target.known.tolist() == [True, True, False, True]
+
+
+def commands(group):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", each) for inner, each in commands(command))
+        else:
+            yield name, command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_speaks_json(name):
+    options = {option for each in COMMANDS[name].params for option in each.opts}
+    assert "--json" in options
+
+
+def test_the_commands_are_there():
+    assert {"fit", "predict", "evaluate", "inspect", "export", "demo"} <= set(COMMANDS)

@@ -1,0 +1,117 @@
+"""``adacap evaluate``: repeated splits, left out methods, paired comparison."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from adacap.bench.methods import METHODS, Method
+from adacap.cli.contest import Contest, compare
+
+QUICK = ["--method", "fast", "--n-estimators", "2", "--drop", "id", "--time-limit", "1"]
+
+
+def evaluate(call, data, *options):
+    return call("evaluate", data, *QUICK, "--splits", "2", *options)
+
+
+def test_regression(call, houses):
+    result = evaluate(call, houses, "-t", "rent", "--against", "ridge,intercept", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    by_name = {method["method"]: method for method in found["methods"]}
+    assert list(by_name) == ["adacap", "ridge", "intercept"]
+    assert by_name["ridge"]["r2"]["mean"] > 0.8 > by_name["intercept"]["r2"]["mean"]
+    values = by_name["ridge"]["rmse"]["values"]
+    assert by_name["ridge"]["rmse"]["mean"] == pytest.approx(np.mean(values))
+    assert by_name["ridge"]["rmse"]["standard_error"] == pytest.approx(
+        np.std(values, ddof=1) / math.sqrt(2)
+    )
+    assert [pair["method"] for pair in found["against"]] == ["ridge", "intercept"]
+
+
+def test_classes(call, houses):
+    result = call("evaluate", houses, "-t", "kind", "--drop", "id,price,rent", "--splits", "2",
+                  "--against", "logreg,ridge,svm", "--time-limit", "1", "--json")  # fmt: skip
+    found = json.loads(result.stdout)
+    assert [method["method"] for method in found["methods"]] == ["adacap", "logreg", "svm"]
+    assert found["left_out"] == {"ridge": "does regression, not binary"}
+    assert found["methods"][1]["auc"]["mean"] > 0.8
+    assert found["main_metric"] == "accuracy"
+
+
+def test_the_table_puts_the_best_first(call, houses):
+    text = evaluate(call, houses, "-t", "rent", "--against", "ridge,intercept").stdout
+    lines = [line.split()[0] for line in text.splitlines() if line.strip()]
+    order = [name for name in lines if name in ("adacap", "ridge", "intercept")]
+    assert order[2] == "intercept"
+    assert "corrected" in text
+
+
+def test_an_unknown_method_is_refused_before_anything_runs(call, houses):
+    result = evaluate(call, houses, "-t", "rent", "--against", "catbost")
+    assert result.exit_code == 2
+    assert "Did you mean 'catboost'?" in result.stderr
+
+
+def test_a_missing_package_is_reported_with_the_hint(call, houses, monkeypatch):
+    moon = Method("moon", "Peer", {"regression"}, lambda kind, seed: None, packages=("moonshine",))
+    monkeypatch.setitem(METHODS, "moon", moon)
+    result = evaluate(call, houses, "-t", "rent", "--against", "ridge,moon")
+    assert result.exit_code == 0
+    assert "pip install moonshine" in result.stderr
+
+
+def test_a_method_that_fails_does_not_end_the_others(call, houses, monkeypatch):
+    def build(kind, seed):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setitem(METHODS, "bad", Method("bad", "Peer", {"regression"}, build))
+    result = evaluate(call, houses, "-t", "rent", "--against", "bad,ridge")
+    assert result.exit_code == 1
+    assert "failed: bad: RuntimeError: no luck" in result.stderr
+    assert "ridge" in result.stdout
+
+
+def test_one_target_at_a_time(call, houses):
+    result = evaluate(call, houses, "-t", "rent,price")
+    assert result.exit_code == 2
+    assert "one target at a time" in result.stderr
+
+
+def contest(gaps, test_ratio=0.25):
+    made = Contest(["rmse"], test_ratio=test_ratio)
+    for gap in gaps:
+        made.add("adacap", {"rmse": 1.0 + gap}, 0.0)
+        made.add("other", {"rmse": 1.0}, 0.0)
+    return made
+
+
+def test_the_corrected_t_test_by_hand():
+    gaps = np.array([0.1, 0.3, -0.1, 0.2])
+    found = compare(contest(gaps), "other")
+    t = gaps.mean() / (gaps.std(ddof=1) * math.sqrt(1 / 4 + 0.25))
+    from scipy import stats
+
+    assert found["p_value"] == pytest.approx(2 * stats.t.sf(t, 3))
+    assert found["standard_error"] == pytest.approx(gaps.std(ddof=1) / 2)
+    assert (found["better_in"], found["n_splits"]) == (1, 4)
+
+
+def test_the_correction_holds_the_level():
+    """On splits whose means share a part, the plain test would reject far too often."""
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(400):
+        shared = rng.normal(0, math.sqrt(0.2))  # correlation n_test / n = 0.2
+        gaps = shared + rng.normal(0, math.sqrt(0.8), 10)
+        rejected += compare(contest(gaps), "other")["p_value"] < 0.05
+    assert rejected / 400 < 0.09
+
+
+def test_a_split_without_result_is_left_out_of_the_pair():
+    made = contest([0.1, 0.2])
+    made.add("adacap", {"rmse": 1.0}, 0.0)
+    made.add("other", {}, 0.0)
+    assert compare(made, "other")["n_splits"] == 2

@@ -1,0 +1,215 @@
+"""``adacap fit``: what it accepts, refuses, writes and leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import adacap
+
+BAG = ["--method", "fast", "--n-estimators", "2", "--drop", "id"]
+QUICK = [*BAG, "--time-limit", "1"]
+
+
+def fit(call, data, *options):
+    return call("fit", data, *QUICK, *options)
+
+
+def test_the_saved_model_is_trained_on_all_rows_unless_told(call, houses, tmp_path):
+    for name, option in (("all", "--refit"), ("part", "--no-refit")):
+        result = fit(call, houses, "-t", "rent", "-o", f"{name}.adacap", option)
+        assert result.exit_code == 0, result.output
+    everything, part = (adacap.load(tmp_path / f"{n}.adacap").provenance_ for n in ("all", "part"))
+    assert (everything.n_rows, part.n_rows) == (160, 128)
+    assert everything.targets == ("rent",)
+    assert sorted(os.listdir(tmp_path)) == ["all.adacap", "part.adacap"]
+
+
+def test_the_same_seed_gives_the_same_model(call, houses, tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        options = ["-o", f"{name}.adacap", "--seed", seed, "--test-size", "0"]
+        call("fit", houses, "-t", "rent", *BAG, *options)
+    table = adacap.files.open_table(houses).read(["size", "rooms", "city", "sold", "garage",
+                                                  "price", "kind"])  # fmt: skip
+    a, b, c = (adacap.load(tmp_path / f"{name}.adacap").predict(table) for name in "abc")
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+def test_classes_by_default_for_text(call, houses, tmp_path):
+    result = call("fit", houses, "-t", "kind", "--drop", "id", "--time-limit", "2", "--json")
+    facts = json.loads(result.stdout)
+    assert (facts["task"], facts["estimator"]) == ("classification", "AdaCapClassifier")
+    assert set(facts["scores"]["AdaCapClassifier"]) == {"accuracy", "auc", "log_loss"}
+    assert adacap.load(tmp_path / "model.adacap").classes_.tolist() == ["flat", "villa"]
+
+
+def test_several_targets(call, houses, tmp_path):
+    result = fit(call, houses, "-t", "price,rent", "--json")
+    facts = json.loads(result.stdout)
+    assert facts["target"] == ["price", "rent"]
+    assert len(facts["intervals"]["coverage"]) == 2
+    call("predict", "model.adacap", houses, "-o", "out.csv", "--interval", "0.8")
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert (
+        header == "prediction_price,lower_price,upper_price,prediction_rent,lower_rent,upper_rent"
+    )
+
+
+def test_one_net_by_name_gives_intervals_too(call, houses):
+    result = call("fit", houses, "-t", "rent", "--drop", "id", "--n-estimators", "1",
+                  "--time-limit", "2", "--json")  # fmt: skip
+    facts = json.loads(result.stdout)
+    assert (facts["n_estimators"], facts["intervals"]["method"]) == (1, "loo")
+
+
+def test_report(call, houses, tmp_path):
+    pytest.importorskip("plotly", reason="needs the extra report")
+    result = fit(call, houses, "-t", "rent", "--report", "r.html")
+    assert result.exit_code == 0, result.output
+    assert "<html" in (tmp_path / "r.html").read_text("utf-8")[:1000]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-t", "prize"], "Unknown target column 'prize'. Did you mean 'price'?"),
+        (["-t", "price", "--drop", "roms"], "Unknown column 'roms'. Did you mean 'rooms'?"),
+        (["-t", "id", "--drop", "id"], "'id' is the target and cannot be dropped"),
+        (["-t", "price", "--method", "fats"], "Unknown preset 'fats'. Did you mean 'fast'?"),
+        (["-t", "price", "--task", "regress"], "Unknown task 'regress'"),
+        (["-t", "price,kind", "--task", "classification"], "are for regression only"),
+        (["-t", "price", "--report", "r.html", "--test-size", "0"], "--report needs a test part"),
+        (["-t", "price", "--separator", ",,"], "--separator must be one character"),
+        (["-t", "price", "--encoding", "utf-9"], "Unknown --encoding 'utf-9'"),
+    ],
+)
+def test_wrong_usage_ends_with_2(call, houses, tmp_path, options, message):
+    result = call("fit", houses, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def target_table(tmp_path, values):
+    path = tmp_path / "t.parquet"
+    x = np.random.default_rng(0).normal(size=len(values))
+    pyarrow.parquet.write_table(pa.table({"x": x, "y": values}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([7.0] * 30, "'y' is 7.0 in all 30 rows: there is nothing to learn"),
+        ([f"name {k}" for k in range(30)], "looks like an id or free text: 30 different texts"),
+        (list(range(100, 130)), "looks like an id: it counts the rows, 100 to 129"),
+        (pa.nulls(30, pa.float64()), "'y' is missing in all 30 rows"),
+        (pa.array(range(30), pa.timestamp("s")), "'y' holds dates"),
+    ],
+)
+def test_targets_that_are_refused(call, tmp_path, values, message):
+    result = call("fit", target_table(tmp_path, values), "-t", "y")
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_text_is_no_regression_target(call, tmp_path):
+    path = target_table(tmp_path, ["1,5 €", "2,5 €"] * 15)
+    result = call("fit", path, "-t", "y", "--task", "regression")
+    assert result.exit_code == 1
+    assert "holds text such as '1,5 €'" in result.stderr
+
+
+def test_a_count_is_taken_if_it_is_meant(call, tmp_path):
+    path = target_table(tmp_path, list(range(30)))
+    result = call("fit", path, "-t", "y", "--task", "regression", *QUICK[:4], "--time-limit", "1")
+    assert result.exit_code == 0, result.output
+
+
+def test_an_existing_model_is_kept(call, houses, tmp_path):
+    (tmp_path / "m.adacap").write_text("mine")
+    result = fit(call, houses, "-t", "rent", "-o", "m.adacap")
+    assert result.exit_code == 2
+    assert "m.adacap exists. Choose another name, or replace it with --force." in result.stderr
+    assert (tmp_path / "m.adacap").read_text() == "mine"
+    assert fit(call, houses, "-t", "rent", "-o", "m.adacap", "--force").exit_code == 0
+    assert adacap.load(tmp_path / "m.adacap").provenance_.n_rows == 160
+
+
+def test_an_output_without_folder(call, houses):
+    result = fit(call, houses, "-t", "rent", "-o", "nowhere/m.adacap")
+    assert result.exit_code == 1
+    assert "There is no folder nowhere to write m.adacap to." in result.stderr
+
+
+def test_unreadable_data(call, tmp_path):
+    (tmp_path / "x.parquet").write_text("no parquet")
+    result = call("fit", "x.parquet", "-t", "y")
+    assert result.exit_code == 1
+    assert "is not a readable Parquet file" in result.stderr
+    assert call("fit", "nothing.csv", "-t", "y").exit_code == 1
+
+
+def test_a_large_folder_is_drawn_from(call, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for k in range(3):
+        x = rng.normal(size=2000)
+        table = pa.table({"x": x, "y": 2 * x + rng.normal(0, 0.1, 2000)})
+        pyarrow.parquet.write_table(table, folder / f"{k}.parquet", row_group_size=500)
+    result = call("fit", folder, "-t", "y", "--method", "fast", "--max-rows", "600", "--json")
+    facts = json.loads(result.stdout)
+    assert facts["rows"] == {"in_file": 6000, "drawn": 600, "without_target": 0, "used": 600}
+    assert "600 of 6,000 rows were drawn at random" in result.stderr
+    assert facts["scores"]["AdaCapRegressor"]["r2"] > 0.95
+
+
+def test_a_column_that_counts_rows_is_pointed_out(call, tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "t.parquet"
+    table = pa.table({"row": range(50), "x": rng.normal(size=50), "y": rng.normal(size=50)})
+    pyarrow.parquet.write_table(table, path)
+    result = call("fit", path, "-t", "y", *QUICK[:4], "--test-size", "0", "--time-limit", "1")
+    assert "may be an id: row. Consider --drop row." in result.stderr
+
+
+def test_ctrl_c_leaves_nothing(call, houses, monkeypatch, tmp_path):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adacap.AdaCapRegressor.fit", interrupted)
+    result = call("fit", houses, "-t", "rent", "--drop", "id")
+    assert result.exit_code == 130
+    assert os.listdir(tmp_path) == []
+
+
+def test_help_loads_nothing_heavy(environment):
+    code = (
+        "import sys; from adacap.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'sklearn', 'numpy', 'pandas', 'pyarrow', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert result.stderr.strip() == "[]"
+    assert "evaluate" in result.stdout
+
+
+def test_help_names_every_option(call):
+    text = call("fit", "--help").output
+    asked = (
+        "target output report task method n-estimators time-limit drop seed test-size force json"
+    )
+    for option in asked.split():
+        assert f"--{option}" in text

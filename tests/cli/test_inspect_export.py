@@ -1,0 +1,97 @@
+"""``adacap inspect`` and ``adacap export``."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from adacap import AdaCapClassifier
+
+
+def test_inspect_tells_what_the_model_is(call, house_model):
+    path, model = house_model
+    facts = json.loads(call("inspect", path, "--json").stdout)
+    assert facts["estimator"] == "AdaCapRegressor"
+    assert facts["lambda"] == pytest.approx(model.lambda_)
+    assert facts["effective_dof"] == pytest.approx(model.effective_dof_)
+    assert facts["n_networks"] == 3
+    assert facts["n_parameters"] == sum(
+        tensor.numel() for member in model.members_ for tensor in member.network.parameters()
+    )
+    summary = model.encoder_.summary()
+    assert [c["treatment"] for c in facts["columns"]] == [c["treatment"] for c in summary]
+    assert facts["training"][0]["best_iteration"] == model.members_[0].best_iter
+    assert facts["provenance"]["n_rows"] == 156
+    assert facts["capacity"]["memorisation_gap"] == pytest.approx(model.capacity().memorisation_gap)
+
+
+def test_inspect_of_a_classifier(call):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    labels = np.array(["a", "b"])[(X[:, 0] > 0).astype(int)]
+    AdaCapClassifier(width=8, max_iter=5, random_state=0).fit(X, labels).save("c.adacap")
+    text = call("inspect", "c.adacap").stdout
+    assert "2 classes: a, b" in text
+    assert "x0" in text
+
+
+def test_inspect_without_capacity_loads_no_torch(house_model, environment):
+    code = (
+        "import sys; from adacap.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sorted({'torch', 'sklearn', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, "inspect", str(house_model[0]), "--no-capacity"],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert result.stderr.strip() == "[]"
+    assert "AdaCapRegressor" in result.stdout
+
+
+def test_what_is_no_model(call, houses, tmp_path):
+    result = call("inspect", houses)
+    assert result.exit_code == 1
+    assert "is no model file: it does not begin as a zip file" in result.stderr
+    assert call("inspect", "nothing.adacap").exit_code == 1
+
+
+def test_export_is_checked_on_made_up_rows_and_on_data(call, house_model, houses):
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    made_up = json.loads(call("export", house_model[0], "--onnx", "a.onnx", "--json").stdout)
+    assert made_up["difference"] < 1e-5
+    assert made_up["checked_on"] == "256 made-up rows"
+    command = ["export", house_model[0], "--onnx", "b.onnx", "--data", houses, "--json"]
+    real = json.loads(call(*command).stdout)
+    assert real["difference"] < 1e-5
+    assert real["checked_on"] == "160 rows of houses.csv"
+
+
+def test_export_of_a_model_without_names(call):
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    AdaCapClassifier(width=8, max_iter=5, random_state=0).fit(X, X[:, 0] > 0).save("c.adacap")
+    result = call("export", "c.adacap", "--onnx", "c.onnx")
+    assert result.exit_code == 0, result.output
+    assert "Inputs: x0, x1. Outputs: prediction, probabilities." in result.stdout
+
+
+def test_a_graph_that_differs_is_not_written(call, house_model, monkeypatch):
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    monkeypatch.setattr("adacap.export.compare_onnx", lambda *args, **options: 0.5)
+    result = call("export", house_model[0], "--onnx", "a.onnx")
+    assert result.exit_code == 1
+    assert "nothing was written" in result.stderr
+    assert os.listdir() == []
+
+
+def test_export_keeps_what_is_there_and_refuses_a_wrong_type(call, house_model, tmp_path):
+    (tmp_path / "a.onnx").write_text("mine")
+    assert call("export", house_model[0], "--onnx", "a.onnx").exit_code == 2
+    assert (tmp_path / "a.onnx").read_text() == "mine"
+    result = call("export", house_model[0], "--onnx", "b.onnx", "--dtype", "float")
+    assert result.exit_code == 2
+    assert "Did you mean 'float" in result.stderr

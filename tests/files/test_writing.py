@@ -1,0 +1,125 @@
+"""Outputs appear whole or not at all, and an interrupted one can go on."""
+
+import os
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from adacap.files import (
+    FileError,
+    OutputExistsError,
+    Parts,
+    check_output,
+    drafted,
+    fingerprint,
+    open_table,
+    write_tables,
+)
+
+FIRST = pa.table({"name": ["a", "b,c", 'd"e'], "value": [1.0, None, 3.5]})
+SECOND = pa.table({"name": ["x"], "value": [4.0]})
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.tsv", "o.csv.gz", "o.parquet", "o.feather"])
+def test_what_is_written_is_read(tmp_path, name):
+    n_rows = write_tables(tmp_path / name, iter([FIRST, SECOND]))
+    assert n_rows == 4
+    table = open_table(tmp_path / name).read()
+    assert table.to_pydict() == pa.concat_tables([FIRST, SECOND]).to_pydict()
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_text_is_quoted_only_where_needed(tmp_path):
+    write_tables(tmp_path / "o.csv", iter([SECOND]))
+    assert (tmp_path / "o.csv").read_text() == "name,value\nx,4\n"
+
+
+def test_an_existing_file_is_kept(tmp_path):
+    path = tmp_path / "o.csv"
+    path.write_text("mine")
+    with pytest.raises(OutputExistsError, match=r"exists\. Choose another name, or replace it"):
+        write_tables(path, iter([FIRST]))
+    assert path.read_text() == "mine"
+    write_tables(path, iter([SECOND]), force=True)
+    assert path.read_text().startswith("name")
+
+
+def test_a_failure_leaves_nothing(tmp_path):
+    def broken():
+        yield FIRST
+        raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        write_tables(tmp_path / "o.parquet", broken())
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_keeps_what_was_there(tmp_path):
+    path = tmp_path / "o.txt"
+    path.write_text("old")
+
+    def write_half():
+        with drafted(path, force=True) as draft:
+            draft.write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["o.txt"]
+
+
+@pytest.mark.parametrize(("name", "message"), [("o.doc", "known endings"), ("o.xlsx", "known")])
+def test_unknown_output(tmp_path, name, message):
+    with pytest.raises(FileError, match=message):
+        write_tables(tmp_path / name, iter([FIRST]))
+
+
+def test_a_folder_is_no_output(tmp_path):
+    with pytest.raises(FileError, match="is a folder"):
+        check_output(tmp_path, force=True)
+
+
+def test_parts_go_on_where_they_were(tmp_path):
+    output = tmp_path / "o.parquet"
+    first = Parts(output, {"interval": 0.9})
+    first.start(resume=False)
+    first.add(FIRST)
+    again = Parts(output, {"interval": 0.9})
+    again.start(resume=True)
+    assert again.n_rows == 3
+    again.add(SECOND)
+    assert again.finish(force=False) == 4
+    assert pyarrow.parquet.read_table(output).num_rows == 4
+    assert os.listdir(tmp_path) == ["o.parquet"]
+
+
+def test_a_part_that_was_not_finished_does_not_count(tmp_path):
+    parts = Parts(tmp_path / "o.csv", {})
+    parts.start(resume=False)
+    parts.add(FIRST)
+    (parts.folder / "00000001.arrow.draft").write_bytes(b"half of it")
+    again = Parts(tmp_path / "o.csv", {})
+    again.start(resume=True)
+    assert again.n_rows == 3
+
+
+def test_parts_of_another_run_are_refused_or_dropped(tmp_path):
+    parts = Parts(tmp_path / "o.csv", {"interval": 0.9})
+    parts.start(resume=False)
+    parts.add(FIRST)
+    other = Parts(tmp_path / "o.csv", {"interval": 0.8})
+    with pytest.raises(FileError, match="had another interval, so it cannot go on"):
+        other.start(resume=True)
+    other.start(resume=False)
+    assert other.n_rows == 0
+
+
+def test_a_changed_file_has_another_fingerprint(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    before = fingerprint([path])
+    path.write_text("a\n1\n2\n")
+    assert fingerprint([path]) != before

@@ -1,0 +1,101 @@
+"""From the command to the files: real runs of items that take seconds; the claims, marked slow."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from adacap.bench.store import Store
+from adacap.cli import app
+from adacap.reproduce import Machine, items, read_folder, reproduce
+from adacap.reproduce.results import NoResultError
+
+RECORDS = Path(__file__).parents[2] / "docs" / "reproduction"
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
+
+
+def test_list():
+    result = run("list", "--json")
+    assert result.exit_code == 0
+    assert {row["item"] for row in json.loads(result.output)} == set(items())
+
+
+def test_wrong_usage_is_exit_code_2(tmp_path):
+    for words, text in (
+        (["c88"], "Unknown item 'c88'. Did you mean"),
+        (["c8", "--quick", "--full"], "Choose one scale, got quick and full."),
+        (["c8", "--scale", "huge"], "Unknown scale 'huge'."),
+    ):
+        result = run(*words, "-o", tmp_path)
+        assert result.exit_code == 2
+        assert text in result.stderr
+
+
+def test_ridge_is_run_once_and_then_read_from_the_state(tmp_path):
+    words = ["c4", "--quick", "--splits", 3, "--jobs", 1, "-o", tmp_path, "--json"]
+    first = run(*words)
+    assert first.exit_code == 0, first.output
+    record = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
+    assert record["command"] == "adacap reproduce c4 --quick --splits 3"
+    assert (record["scale"], record["n_jobs"], record["n_failed"]) == ("own", 12, 0)
+    assert "## c4" in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+    with Store(tmp_path / "state.sqlite", read_only=True) as store:
+        before = [found.created for found in store.records()]
+    run(*words)
+    with Store(tmp_path / "state.sqlite", read_only=True) as store:
+        assert [found.created for found in store.records()] == before
+    again = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
+    assert again == record
+
+
+def test_items_about_the_benchmark_read_a_store(tmp_path, made_up):
+    """Nothing is trained: the store is all they look at."""
+    item = items()["c12"]
+    results = made_up(item, item.scales["quick"])
+    with Store(tmp_path / "bench.sqlite") as store:
+        store.add_all(results.records)
+    for key in ("c5", "c6", "c12"):
+        found = run(key, "--store", tmp_path / "bench.sqlite", "-o", tmp_path / "out", "--json")
+        assert found.exit_code == 0, found.output
+        record = json.loads((tmp_path / "out" / f"{key}.json").read_text(encoding="utf-8"))
+        assert record["command"] == f"adacap reproduce {key} --store bench.sqlite"
+        assert "2 tasks" in record["extent"]
+    assert not (tmp_path / "out" / "state.sqlite").exists()
+
+
+def test_absent_data_are_named_and_the_others_go_on(tmp_path, monkeypatch):
+    monkeypatch.delenv("ADACAP_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(NoResultError, match="c8 could not be run"):
+        reproduce(items()["c8"], Machine(tmp_path / "state.sqlite"), "quick")
+
+
+def test_listing_loads_no_tensor_library():
+    code = (
+        "import sys, adacap.reproduce as r; r.items(); "
+        "sys.exit(any(name in sys.modules for name in ('torch', 'pandas', 'matplotlib')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_theorem_1_error_falls_as_n_grows(tmp_path):
+    evidence = reproduce(items()["c11"], Machine(tmp_path / "state.sqlite", n_jobs=2), "quick")
+    assert evidence.claims[0].verdict == "reproduced"
+    assert evidence.claims[1].verdict == "reproduced"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["c3", "c8", "c9", "c10", "c11"])
+def test_a_fresh_run_gives_the_verdicts_of_the_ledger(key, tmp_path, data_folder):
+    """What is reproduced stays so; what is not says so in the ledger, and is not passed over."""
+    machine = Machine(tmp_path / "state.sqlite", n_jobs=2, folder=data_folder)
+    fresh = reproduce(items()[key], machine, "ledger")
+    print([f"{claim.text}: {claim.verdict}, {claim.evidence}" for claim in fresh.claims])
+    kept = read_folder(RECORDS)[key]
+    assert {c.text: c.verdict for c in fresh.claims} == {c.text: c.verdict for c in kept.claims}
