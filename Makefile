@@ -6,7 +6,7 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 CORE := .venv/.installed-core
 TEST := .venv/.installed-test
 
-.PHONY: help demo test check test-slow bench-speed bench-front lint types format clean
+.PHONY: help demo test check test-slow bench-speed bench-front ledger docs lint types format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -30,6 +30,12 @@ bench-front: $(TEST) ## accuracy against time on the 15 small tasks; needs ADACA
 	$(BIN)/python benchmarks/front.py
 	$(BIN)/python benchmarks/front.py --write
 
+ledger: $(TEST) ## docs/REPRODUCTION.md anew from the records in docs/reproduction
+	$(BIN)/adacap reproduce ledger -o docs/reproduction --page docs/REPRODUCTION.md
+
+docs: $(TEST) ## guides and API reference as HTML, warnings are errors: docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
+
 test-slow: $(TEST) ## the studies, minutes each
 	$(BIN)/pytest -m slow
 
@@ -45,7 +51,7 @@ format: $(TEST) ## apply the style
 	$(BIN)/ruff format .
 
 clean: ## remove .venv, caches and build products
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # No mark stands while pip works: after an interruption the environment is made anew.
@@ -58,7 +64,7 @@ clean: ## remove .venv, caches and build products
 $(CORE): pyproject.toml constraints.txt | .venv/.intact
 	rm -f .venv/.intact $(CORE) $(TEST)
 	$(PIP) $(TORCH)
-	$(PIP) -e .
+	$(PIP) -e ".[files,report]"
 	touch .venv/.intact $@
 
 $(TEST): pyproject.toml constraints.txt | .venv/.intact

@@ -16,32 +16,32 @@ html_theme = "furo"
 html_title = f"adacap {release}"
 html_copy_source = False
 highlight_language = "none"  # a block is highlighted only as the language it names
+smartquotes = False  # "auto" is to be copied as it stands
 nitpicky = True  # a reference that leads nowhere fails the build
 
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings hold types, with shapes
 autodoc_member_order = "bysource"
-autodoc_default_options = {
-    "members": True,
-    # What these bring along is documented elsewhere.
-    "inherited-members": ", ".join(
-        [
-            "AssertionError", "BaseEstimator", "BaseException", "BaseSearchCV", "Exception", "Module",
-            "dict", "list", "object", "tuple",
-        ]
-    ),
-}  # fmt: skip
+autodoc_default_options = {"members": True, "inherited-members": True}
 
 numpydoc_show_class_members = False  # autodoc lists them in full
 numpydoc_class_members_toctree = False
 
 
-def skip_fields(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the fields of named tuples: "Alias for field number 0" tells nothing."""
+def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what stands elsewhere, and what tells nothing.
+
+    Members of modules are listed on the pages, in an order for readers; methods inherited from
+    scikit-learn, torch and Python are described there; the fields of named tuples would say no more
+    than "Alias for field number 0".
+    """
+    owner = value.fget if isinstance(value, property) else getattr(value, "__objclass__", value)
+    module = getattr(owner, "__module__", None)
+    is_foreign = module is not None and not module.startswith("adacap")
     is_field = type(value).__name__ == "_tuplegetter"
-    return True if is_field else None
+    return True if what == "module" or is_foreign or is_field else None
 
 
 def setup(app: Any) -> None:
-    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("autodoc-skip-member", skip)

@@ -578,7 +578,7 @@ def test_text_that_is_no_description(
     ("path", "value", "message"),
     [
         (("format",), "zip", "model.json.format is not one of adacap-model: 'zip'"),
-        (("estimator",), "Mine", "one of AdaCapClassifier, AdaCapRegressor: 'Mine'"),
+        (("estimator",), "Mine", "MLRNetClassifier, MLRNetRegressor: 'Mine'"),
         (("parameters", "width"), 2.5, "parameter width is not int: 2.5"),
         (("parameters", "width"), 0, "parameter is invalid .*width must be an integer of at least"),
         (("parameters", "mlr_form"), "no", "parameter mlr_form is not .*: 'no'"),

@@ -77,7 +77,7 @@ def test_each_package_is_pinned_once() -> None:
     assert names == sorted(set(names))
 
 
-@pytest.mark.parametrize("extra", [None, "test", "bench"])
+@pytest.mark.parametrize("extra", [None, "test", "bench", "docs", "files", "report"])
 def test_pins_satisfy_the_declared_ranges(extra: str | None) -> None:
     declared = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     versions = {canonicalize_name(pin.name): next(iter(pin.specifier)).version for pin in PINS}

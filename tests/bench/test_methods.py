@@ -24,15 +24,17 @@ from adacap.bench.methods import (
     unavailable,
 )
 from adacap.bench.metrics.contests import CONTESTS
+from adacap.estimators.factory import MLR_NETS
 from adacap.nn.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 KINDS = ("regression", "binary", "multiclass")
 NETWORKS = {"AdaCap", "Tikhonov", "MLR-NN", "DNN"}
-# Of the 24 presets two are fitted: the others differ by what tests of the estimators cover.
+OURS = (*PRESETS, *MLR_NETS)
+# Of our presets two are fitted: the others differ by what tests of the estimators cover.
 FITTED_PRESETS = {"adacap-fast-snn", "fast-mlp"}
 HEAVY = {"realmlp-td", "tabm-d"}  # seconds each, even on 60 rows
-FITTED = [name for name in METHODS if name not in PRESETS or name in FITTED_PRESETS]
+FITTED = [name for name in METHODS if name not in OURS or name in FITTED_PRESETS]
 CELLS = [
     pytest.param(name, kind, marks=[pytest.mark.slow] * (name in HEAVY and kind == "binary"))
     for name in FITTED
@@ -138,7 +140,7 @@ def test_another_seed_gives_another_model(name, table):
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_preset_is_built_by_its_protocol(name, kind):
     import adacap
@@ -151,9 +153,10 @@ def test_a_preset_is_built_by_its_protocol(name, kind):
 
 def test_every_preset_is_registered_under_its_scheme():
     ours = {name for name, method in METHODS.items() if method.packages == ("torch",)}
-    assert ours == set(PRESETS)
+    assert ours == set(OURS)
+    assert {name for name in ours if METHODS[name].category == "MLR-NN"} == set(MLR_NETS)
     scheme_of = {"AdaCap": "adacap", "Tikhonov": "tikhonov", "DNN": "plain"}
-    for name in ours:
+    for name in PRESETS:
         assert PRESETS[name].scheme == scheme_of[METHODS[name].category]
 
 

@@ -64,7 +64,7 @@ class Broken(nn.Linear):
         ({"scheme": "adacp"}, ValueError, "scheme must be one of auto, adacap.*got 'adacp'"),
         ({"bagging": "fold"}, ValueError, "bagging must be one of seeds, folds, got 'fold'"),
         ({"preprocessing": "no"}, ValueError, "preprocessing must be one of .*, got 'no'"),
-        ({"select_by": "r2"}, ValueError, "select_by must be one of loss, auc, got 'r2'"),
+        ({"select_by": "f1"}, ValueError, "select_by must be one of loss, auc, r2, got 'f1'"),
         ({"mlr_form": "gap"}, ValueError, "mlr_form must be one of difference.*got 'gap'"),
         ({"width": 0}, ValueError, "width must be an integer of at least 1, got 0"),
         ({"width": 16.0}, ValueError, "width must be an integer of at least 1, got 16.0"),

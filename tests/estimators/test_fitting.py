@@ -143,13 +143,13 @@ def test_weights_and_minibatches_stack_too(data, apart):
     assert_same_members(together, alone, data.X)
 
 
-def test_members_of_unequal_size_are_trained_in_groups(data, apart):
+def test_folds_are_trained_as_one_though_rows_are_left_over(data, apart):
     def model():
         return AdaCapRegressor(n_estimators=4, bagging="folds", **GENTLE)
 
-    X, y = data.X[:58], data.y[:58]  # folds of 15, 15, 14 and 14 rows
+    X, y = data.X[:58], data.y[:58]
     together, alone = model().fit(X, y), apart(model(), X, y)
-    assert sorted(len(m.rows.valid) for m in together.members_) == [14, 14, 15, 15]
+    assert [(len(m.rows.train), len(m.rows.valid)) for m in together.members_] == [(44, 14)] * 4
     assert_same_members(together, alone, X)
 
 

@@ -70,7 +70,7 @@ class Record:
     job : Job
     status : {"ok", "failed", "timeout", "crashed", "imported"}
     settings_hash : str
-        Changes with whatever changes the result: see :func:`settings_hash`.
+        Changes with whatever changes the result: see ``settings_hash``.
     kind : {"regression", "binary", "multiclass"}
     category, task_name : str
         Of the method and of the task, for tables.

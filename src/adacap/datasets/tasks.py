@@ -128,7 +128,7 @@ class Task:
     target : int or str
         Position or name of the target column in the file.
     transform : str
-        What the target goes through, see :data:`~adacap.datasets.targets.TRANSFORMS`.
+        What the target goes through, one of ``adacap.datasets.targets.TRANSFORMS``.
     stored_scale : str
         Scale of a target that the file holds transformed already; the raw one is then lost.
     classes : tuple of str
@@ -146,7 +146,7 @@ class Task:
     note : str
         What is odd about the task.
     maker, options : str and tuple of pairs
-        Function of :mod:`adacap.datasets.builtin` that makes the table, and its arguments.
+        Function of ``adacap.datasets.builtin`` that makes the table, and its arguments.
     """
 
     key: str

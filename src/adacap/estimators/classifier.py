@@ -102,7 +102,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         -------
         Reliability
             Mean predicted probability, observed share and number of rows per bin, and ``ece``; see
-            :func:`adacap.estimators.calibration.reliability`.
+            :class:`~adacap.estimators.calibration.Reliability`.
         """
         shares = self.predict_proba(X)
         return reliability(

@@ -103,7 +103,7 @@ class TableEncoder:
         Parameters
         ----------
         table : Table
-            Or anything :func:`~adacap.estimators.tables.read_table` reads.
+            Or any table that the estimators take.
         y : array of shape (n_rows,) or (n_rows, n_targets), optional
             Coded targets, used for target means only; without them there are none.
         sample_weight : array of shape (n_rows,), optional
@@ -140,7 +140,7 @@ class TableEncoder:
 
         Returns
         -------
-        ndarray of float32, shape (n_rows, n_features_out_)
+        ndarray of float32, shape (n_rows, ``n_features_out_``)
         """
         if not hasattr(self, "columns_"):
             raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")

@@ -15,7 +15,7 @@ from adacap.files.source import Source
 
 __all__ = ["TextSource"]
 
-_BLOCK = 4 << 20  # bytes read at once
+_BLOCK = 1 << 20  # bytes read at once; arrow reads some 32 blocks ahead
 _UNPACKED = 5  # a packed file is taken to be so many times its size
 
 

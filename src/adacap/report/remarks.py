@@ -30,7 +30,7 @@ def remarks(
     own : MethodScores
         Of the estimator on test rows.
     baselines : sequence of MethodScores
-        As :func:`~adacap.report.scores.baseline_scores` gives them.
+        As :func:`~adacap.report.baseline_scores` gives them.
     coverage : IntervalCoverage, optional
 
     Returns

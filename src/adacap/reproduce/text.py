@@ -67,8 +67,14 @@ def _markdown(rows: list[list[object]]) -> str:
     titles, *lines = rows
     marks = ["|:--", *("|--:" for _ in titles[1:])]
     marks[6] = "|:--"
-    body = "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
-    return f"| {' | '.join(str(title) for title in titles)} |\n{''.join(marks)}|\n{body}"
+    body = "\n".join(_markdown_row(line) for line in lines)
+    return f"{_markdown_row(titles)}\n{''.join(marks)}|\n{body}"
+
+
+def _markdown_row(cells: list[object]) -> str:
+    """One row of a Markdown table; a bar inside a cell must not end it."""
+    texts = [str(cell).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(texts)} |"
 
 
 def ledger_text(
