@@ -407,16 +407,15 @@ def test_report_of_some_tasks(tmp_path: Path) -> None:
 
 
 def test_the_code_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pd.read_csv(STORED).replace({"method": {"rf": "mlp", "snn": "adacap-glu-mlp"}})
-    more = frame[frame["method"] == "adacap-snn"].assign(method="adacap-resblock", test_rmse=0.95)
+    other = {"snn": "adacap-glu-mlp", "adacap-snn": "adacap-fast-snn"}
     with Store(tmp_path / "results.sqlite") as store:
-        store.add_all(records(pd.concat([frame, more])))
+        store.add_all(records(pd.read_csv(STORED).replace({"method": other})))
     guide = Path(__file__).parents[2] / "docs" / "BENCHMARK.md"
     (code,) = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert names["table"].methods[0] == "adacap-glu-mlp"
+    assert "adacap-fast-snn" in names["table"].methods
 
 
 def test_nothing_to_report() -> None:

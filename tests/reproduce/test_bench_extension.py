@@ -1,7 +1,9 @@
 """What the ledger needs of the benchmark: made data, methods of one's own, payloads."""
 
 import sqlite3
+import sys
 
+import cloudpickle
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -13,6 +15,9 @@ from adacap.bench.settings import Settings
 from adacap.bench.sources import Source
 from adacap.bench.split import Split
 from adacap.bench.store import SCHEMA_VERSION, Store
+
+# Workers cannot import this file.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def make(index):

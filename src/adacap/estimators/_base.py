@@ -6,7 +6,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,55 +13,44 @@ import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 from torch import Tensor, nn
 
-from adacap.core.lambda_init import lambda_grid as make_grid
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators._checks import check_parameters
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.capacity import Capacity
 from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.ensemble import summary
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
+from adacap.estimators.inputs import (
+    as_input,
+    decay_of,
+    device_of,
+    feature_names,
+    grid_of,
+    is_list,
+    member_seeds,
+    read_input,
+    refuse_other_shape,
+    row_weights,
+)
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
-from adacap.estimators.tables import Table, read_table
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
 from adacap.training.data import MemberRows
 from adacap.training.history import History
 
-__all__ = ["AdaCapBase", "Ensemble"]
+__all__ = ["AdaCapBase"]
 
 Floats = npt.NDArray[np.float64]
 Codec = RegressionCodec | ClassCodec
 
-_PAPER_GRID = (1e-1, 1e4, 12)
 _PREDICT_CHUNK = 1024
-
-
-class Ensemble(nn.Module):
-    """Mean of the outputs of several networks.
-
-    Examples
-    --------
-    >>> Ensemble([nn.Identity(), nn.Identity()])(torch.ones(1, 1))
-    tensor([[1.]])
-    """
-
-    def __init__(self, networks: Sequence[nn.Module]) -> None:
-        super().__init__()
-        self.networks = nn.ModuleList(networks)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Average over members."""
-        total: Tensor = self.networks[0](x)
-        for network in self.networks[1:]:
-            total = total + network(x)
-        return total / len(self.networks)
 
 
 class AdaCapBase(Inspection, BaseEstimator):
@@ -195,18 +183,18 @@ class AdaCapBase(Inspection, BaseEstimator):
             raise ValueError("X_val and y_val go together: give both or neither.")
         going_on = self.warm_start and hasattr(self, "members_")
         policy = self.encoder_.policy if going_on else self.preprocessing
-        table, sample_shape = _read(X, policy)
+        table, sample_shape = read_input(X, policy)
         n_given, origin = table.n_rows, np.arange(table.n_rows)
         y = self._codec.check(y)
         check_consistent_length(np.empty(table.n_rows), y)
-        weight = _weights(sample_weight, table.n_rows)
+        weight = row_weights(sample_weight, table.n_rows)
         if weight is not None and not weight.all():  # a row of weight 0 is absent
             keep = np.flatnonzero(weight)
             table, y, weight, origin = table.take(keep), y[keep], weight[keep], keep
         merged = merge_rows(table, self._codec.numbers(y), weight)
         table, y, weight = table.take(merged.index), y[merged.index], merged.weight
         origin = origin[merged.index]
-        seeds = self.seeds_ if going_on else _seeds(self.random_state, self.n_estimators)
+        seeds = self.seeds_ if going_on else member_seeds(self.random_state, self.n_estimators)
         every, (keep, aside) = y, self._set_aside(y, seeds[0], going_on)
         if len(aside):
             later = table.take(aside), y[aside], None if weight is None else weight[aside]
@@ -229,8 +217,8 @@ class AdaCapBase(Inspection, BaseEstimator):
         rows = self._rows(encoded, coded, weight, sample_shape)
         valid = None
         if X_val is not None:
-            valid_table, valid_shape = _read(X_val, policy)
-            _refuse_other_shape("X_val", valid_shape, sample_shape)
+            valid_table, valid_shape = read_input(X_val, policy)
+            refuse_other_shape("X_val", valid_shape, sample_shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
             valid = self._rows(encoder.transform(valid_table), valid_coded, None, sample_shape)
@@ -264,7 +252,7 @@ class AdaCapBase(Inspection, BaseEstimator):
         evidence = Evidence(chosen, rows, valid, fresh, going_on)
         capacity = self._read_capacity(evidence, recipes[0], codec, origin, n_given)
         return {
-            **_summary(chosen, before),
+            **summary(chosen, before),
             "capacity_": capacity,
             "provenance_": Provenance.now(n_given, len(coded), start),
             "codec_": codec,
@@ -276,7 +264,7 @@ class AdaCapBase(Inspection, BaseEstimator):
             "sample_shape_": sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
-            **({} if encoder.names_ is None else {"feature_names_in_": _names(encoder)}),
+            **({} if encoder.names_ is None else {"feature_names_in_": feature_names(encoder)}),
         }
 
     def _rows(
@@ -286,9 +274,9 @@ class AdaCapBase(Inspection, BaseEstimator):
         weight: Floats | None,
         sample_shape: tuple[int, ...] | None,
     ) -> Rows:
-        device = _device(self.device)
+        device = device_of(self.device)
         return Rows(
-            _as_input(encoded, sample_shape, device),
+            as_input(encoded, sample_shape, device),
             torch.as_tensor(coded, dtype=torch.float32, device=device),
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
@@ -317,7 +305,7 @@ class AdaCapBase(Inspection, BaseEstimator):
         """Outputs for X, coded y and weights, without rows of weight 0."""
         outputs, coded = self._outputs(X).astype(np.float64), self.codec_.encode(y)
         check_consistent_length(outputs, coded)
-        weight = _weights(sample_weight, len(outputs))
+        weight = row_weights(sample_weight, len(outputs))
         if weight is None:
             return outputs, coded, None
         keep = weight > 0
@@ -361,7 +349,7 @@ class AdaCapBase(Inspection, BaseEstimator):
             **self._pace(backbone, n_train),
             optimizer=self.optimizer,
             scheduler=self.scheduler,
-            weight_decay=_weight_decay(self.weight_decay, scheme, n_train),
+            weight_decay=decay_of(self.weight_decay, scheme, n_train),
             patience=self.patience,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
@@ -375,7 +363,7 @@ class AdaCapBase(Inspection, BaseEstimator):
             mlr_form=self.mlr_form,
             n_permutations=self.n_permutations,
             lambda_init=self.lambda_init,
-            grid=_grid(self.lambda_grid),
+            grid=grid_of(self.lambda_grid),
             fit_intercept=self.fit_intercept,
             refit_head=self.refit_head,
             refit_net=self._refits_net(members),
@@ -425,8 +413,8 @@ class AdaCapBase(Inspection, BaseEstimator):
 
     def _backbones(self, scheme: str) -> list[BackboneSpec]:
         """The backbones that members take in turn; one, unless a list is given."""
-        names: Any = self.architecture if _is_list(self.architecture) else [self.architecture]
-        depths: Any = self.depth if _is_list(self.depth) else [self.depth]
+        names: Any = self.architecture if is_list(self.architecture) else [self.architecture]
+        depths: Any = self.depth if is_list(self.depth) else [self.depth]
         n_turns = math.lcm(len(names), len(depths))
         if n_turns > max(1, self.n_estimators):
             raise ValueError(
@@ -462,7 +450,7 @@ class AdaCapBase(Inspection, BaseEstimator):
         sample_shape: tuple[int, ...] | None,
     ) -> None:
         """Refuse to go on where the parameters ask for other nets than there are."""
-        _refuse_other_shape("X", sample_shape, self.sample_shape_)
+        refuse_other_shape("X", sample_shape, self.sample_shape_)
         for name, old, new in (
             ("n_estimators", len(self.members_), self.n_estimators),
             ("scheme", self.scheme_, scheme),
@@ -477,8 +465,8 @@ class AdaCapBase(Inspection, BaseEstimator):
     @torch.inference_mode()
     def _outputs(self, X: Any, network: nn.Module | None = None) -> npt.NDArray[np.float32]:
         """Raw outputs (n, ...) of the network or of another one, computed in chunks of rows."""
-        table, shape = _read(X, self.encoder_.policy)
-        _refuse_other_shape("X", shape, self.sample_shape_)
+        table, shape = read_input(X, self.encoder_.policy)
+        refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.transform(table)
         device = next(iter(self.network_.parameters())).device
         chunks = [
@@ -496,7 +484,7 @@ class AdaCapBase(Inspection, BaseEstimator):
         Products of one shape round alike, so a row's prediction does not depend on its company.
         """
         n_rows = len(encoded)
-        x = _as_input(encoded, self.sample_shape_, device)
+        x = as_input(encoded, self.sample_shape_, device)
         if n_rows < _PREDICT_CHUNK:
             x = torch.cat([x, x.new_zeros(_PREDICT_CHUNK - n_rows, *x.shape[1:])])
         output: Tensor = network(x)[:n_rows]
@@ -522,110 +510,3 @@ class AdaCapBase(Inspection, BaseEstimator):
         tags.input_tags.string = True
         tags.non_deterministic = False
         return tags
-
-
-def _summary(members: list[FittedMember], before: History) -> dict[str, Any]:
-    """Fitted attributes that speak of the whole, from those of the members."""
-    lams = [m.lam for m in members if m.lam is not None]
-    dofs = [m.effective_dof for m in members if m.effective_dof is not None]
-    networks = [m.network for m in members]
-    return {
-        "members_": tuple(members),
-        "network_": networks[0] if len(networks) == 1 else Ensemble(networks).eval(),
-        "lambda_": _geometric_mean(lams) if lams else None,
-        "effective_dof_": float(np.mean(dofs)) if dofs else None,
-        "history_": before + members[0].history,
-        "n_iter_": len(before) + max(len(m.history) for m in members),
-        "best_iter_": len(before) + members[0].best_iter,
-    }
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _refuse_other_shape(
-    name: str, shape: tuple[int, ...] | None, fitted: tuple[int, ...] | None
-) -> None:
-    if shape is not None and shape != fitted:
-        expected = "rows of a table" if fitted is None else f"samples of shape {fitted}"
-        raise ValueError(f"{name} holds samples of shape {shape}, but training had {expected}.")
-
-
-def _geometric_mean(values: list[float]) -> float:
-    return float(np.exp(np.mean(np.log(values)))) if min(values) > 0 else 0.0
-
-
-def _read(X: Any, policy: str) -> tuple[Table, tuple[int, ...] | None]:
-    """Table of X, and the shape of one sample where it is not a plain row."""
-    if policy == "none" and getattr(X, "ndim", 2) > 2:
-        array = np.asarray(X)
-        return read_table(array.reshape(len(array), -1)), array.shape[1:]
-    return read_table(X), None
-
-
-def _names(encoder: TableEncoder) -> npt.NDArray[np.object_]:
-    return np.array(encoder.names_, dtype=object)
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weight: Floats = _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64)
-    if weight.min() < 0:
-        raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: nothing is left to train on.")
-    return weight
-
-
-def _seeds(random_state: Any, n_members: int) -> list[int]:
-    """One seed per member; member 0 of an ensemble is the single net of the same state."""
-    if random_state is None:
-        root = int(np.random.SeedSequence().generate_state(1)[0])
-    elif isinstance(random_state, Integral) and int(random_state) >= 0:
-        root = int(random_state)
-    elif isinstance(random_state, np.random.Generator):
-        root = int(random_state.integers(2**31))
-    elif isinstance(random_state, np.random.RandomState):
-        root = int(random_state.randint(2**31 - 1))
-    else:
-        raise ValueError(
-            "random_state must be None, an integer >= 0, a numpy Generator or RandomState, got "
-            f"{random_state!r}."
-        )
-    return [
-        int(np.random.SeedSequence([root, k]).generate_state(1)[0]) & 0x7FFFFFFF
-        for k in range(n_members)
-    ]
-
-
-def _grid(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
-    if spec is None:
-        return make_grid(*_PAPER_GRID)
-    values = torch.as_tensor(np.asarray(spec, dtype=np.float64))
-    if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
-        raise ValueError(f"lambda_grid must be at least 2 positive numbers, got {spec!r}.")
-    return values.sort().values
-
-
-def _weight_decay(value: float | Literal["auto"], scheme: str, n_train: int) -> float:
-    if value != "auto":
-        return value
-    return 0.0 if scheme == "plain" else min(3.0, 1500.0 / n_train)
-
-
-def _device(name: str | None) -> torch.device:
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
-
-
-def _as_input(
-    encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None, device: torch.device
-) -> Tensor:
-    """Encoded rows as the network takes them; without any column left, one column of zeros."""
-    if encoded.shape[1] == 0:
-        encoded = np.zeros((len(encoded), 1), dtype=np.float32)
-    x = torch.from_numpy(encoded).to(device)
-    return x if sample_shape is None else x.reshape(len(x), *sample_shape)

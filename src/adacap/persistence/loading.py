@@ -16,10 +16,12 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from adacap.estimators import columns
-from adacap.estimators._base import AdaCapBase, Codec, _device, _names, _summary
+from adacap.estimators._base import AdaCapBase, Codec
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.ensemble import summary
 from adacap.estimators.fitting import FittedMember, seeded
+from adacap.estimators.inputs import device_of, feature_names
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
@@ -140,7 +142,7 @@ def _restore(
     if device is not None:
         estimator.device = device
     with refusing("its device is not usable here, pass device='cpu'", RuntimeError, AssertionError):
-        place = _device(estimator.device)
+        place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
     encoder = _restore_encoder(model["encoder"])
     codec = _restore_codec(model["codec"])
@@ -173,7 +175,7 @@ def _restore(
         calibrated["intervals_"] = restore_intervals(tensors, members, codec.n_targets)
     require(not tensors, f"{WEIGHTS} has tensors of no layer: {sorted(tensors)[:3]}.")
     fitted = {
-        **_summary(members, History(model["earlier_history"])),
+        **summary(members, History(model["earlier_history"])),
         "codec_": codec,
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
@@ -188,7 +190,7 @@ def _restore(
     if isinstance(codec, ClassCodec):
         fitted["classes_"] = codec.classes
     if encoder.names_ is not None:
-        fitted["feature_names_in_"] = _names(encoder)
+        fitted["feature_names_in_"] = feature_names(encoder)
     for name, value in fitted.items():
         setattr(estimator, name, value)
     return estimator

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from adacap.estimators._base import _as_input, _read
 from adacap.estimators.held_out import outputs_of
+from adacap.estimators.inputs import as_input, read_input
 
 __all__ = ["Importance", "permutation_importance"]
 
@@ -86,7 +86,7 @@ def permutation_importance(
     if estimator.sample_shape_ is not None or not blocks:
         return None
     rng = np.random.default_rng(random_state)
-    encoded = estimator.encoder_.transform(_read(X, estimator.encoder_.policy)[0])
+    encoded = estimator.encoder_.transform(read_input(X, estimator.encoder_.policy)[0])
     coded = estimator.codec_.encode(y)
     rows = rng.permutation(len(coded))[:max_rows]
     encoded, coded = encoded[rows], coded[rows]
@@ -123,7 +123,7 @@ def _blocks(estimator: Any) -> dict[str, slice]:
 def _loss(estimator: Any, encoded: npt.NDArray[np.float32], coded: Floats) -> float:
     device = next(iter(estimator.network_.parameters())).device
     with torch.inference_mode():
-        x = _as_input(encoded, None, device)
+        x = as_input(encoded, None, device)
         output = outputs_of(estimator.network_, x).double().cpu().numpy()
     if estimator.codec_.loss == "rmse":
         return float(np.sqrt(np.mean((output - coded) ** 2)))

@@ -14,8 +14,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils.validation import check_is_fitted
 
-from adacap.estimators._base import _read
 from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
 __all__ = ["Comparison", "MethodScores", "baseline_scores", "compare", "model_scores"]
@@ -139,12 +139,12 @@ def baseline_scores(
     """
     check_is_fitted(estimator)
     codec, policy = estimator.codec_, estimator.encoder_.policy
-    table, y = _read(X_train, policy)[0], codec.check(y_train)
+    table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
     encoder = TableEncoder(policy, owner="adacap.report")
     train = encoder.fit_transform(table, codec.encode(y))  # target means learnt out of fold
-    test = encoder.transform(_read(X_test, policy)[0])
+    test = encoder.transform(read_input(X_test, policy)[0])
     if train.shape[1] == 0:
         train, test = (np.zeros((len(part), 1), dtype=np.float32) for part in (train, test))
     found = []

@@ -1,0 +1,120 @@
+"""What the user gives, as training takes it: rows, weights, seeds, a device, a grid of λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.utils.validation import _check_sample_weight
+from torch import Tensor
+
+from adacap.core.lambda_init import lambda_grid as make_grid
+from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.tables import Table, read_table
+
+__all__ = [
+    "as_input", "decay_of", "device_of", "feature_names", "grid_of", "is_list", "member_seeds",
+    "read_input", "refuse_other_shape", "row_weights",
+]  # fmt: skip
+
+Floats = npt.NDArray[np.float64]
+
+_PAPER_GRID = (1e-1, 1e4, 12)
+
+
+def read_input(X: Any, policy: str) -> tuple[Table, tuple[int, ...] | None]:
+    """Table of X, and the shape of one sample where it is not a plain row."""
+    if policy == "none" and getattr(X, "ndim", 2) > 2:
+        array = np.asarray(X)
+        return read_table(array.reshape(len(array), -1)), array.shape[1:]
+    return read_table(X), None
+
+
+def feature_names(encoder: TableEncoder) -> npt.NDArray[np.object_]:
+    """Column names as scikit-learn keeps them."""
+    return np.array(encoder.names_, dtype=object)
+
+
+def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Weights of the rows, checked; None counts each once."""
+    if sample_weight is None:
+        return None
+    weight: Floats = _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64)
+    if weight.min() < 0:
+        raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to train on.")
+    return weight
+
+
+def member_seeds(random_state: Any, n_members: int) -> list[int]:
+    """One seed per member; member 0 of an ensemble is the single net of the same state."""
+    if random_state is None:
+        root = int(np.random.SeedSequence().generate_state(1)[0])
+    elif isinstance(random_state, Integral) and int(random_state) >= 0:
+        root = int(random_state)
+    elif isinstance(random_state, np.random.Generator):
+        root = int(random_state.integers(2**31))
+    elif isinstance(random_state, np.random.RandomState):
+        root = int(random_state.randint(2**31 - 1))
+    else:
+        raise ValueError(
+            "random_state must be None, an integer >= 0, a numpy Generator or RandomState, got "
+            f"{random_state!r}."
+        )
+    return [
+        int(np.random.SeedSequence([root, k]).generate_state(1)[0]) & 0x7FFFFFFF
+        for k in range(n_members)
+    ]
+
+
+def grid_of(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
+    """Values of λ to start from, in order; None is the paper's grid."""
+    if spec is None:
+        return make_grid(*_PAPER_GRID)
+    values = torch.as_tensor(np.asarray(spec, dtype=np.float64))
+    if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
+        raise ValueError(f"lambda_grid must be at least 2 positive numbers, got {spec!r}.")
+    return values.sort().values
+
+
+def decay_of(value: float | Literal["auto"], scheme: str, n_train: int) -> float:
+    """Weight decay; ``"auto"`` fades with the number of rows and spares the plain net."""
+    if value != "auto":
+        return value
+    return 0.0 if scheme == "plain" else min(3.0, 1500.0 / n_train)
+
+
+def device_of(name: str | None) -> torch.device:
+    """Device by name; a GPU if there is one and none is named."""
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def as_input(
+    encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None, device: torch.device
+) -> Tensor:
+    """Encoded rows as the network takes them; without any column left, one column of zeros."""
+    if encoded.shape[1] == 0:
+        encoded = np.zeros((len(encoded), 1), dtype=np.float32)
+    x = torch.from_numpy(encoded).to(device)
+    return x if sample_shape is None else x.reshape(len(x), *sample_shape)
+
+
+def refuse_other_shape(
+    name: str, shape: tuple[int, ...] | None, fitted: tuple[int, ...] | None
+) -> None:
+    """Refuse samples of another shape than those of training."""
+    if shape is not None and shape != fitted:
+        expected = "rows of a table" if fitted is None else f"samples of shape {fitted}"
+        raise ValueError(f"{name} holds samples of shape {shape}, but training had {expected}.")
+
+
+def is_list(value: object) -> bool:
+    """Whether a parameter names one thing per member."""
+    return isinstance(value, list | tuple)
