@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "coverage.jsonl"
 GUIDE = ROOT / "docs" / "guides" / "intervals.md"
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
-COVERAGE, N_TRAIN, N_TEST = 0.9, 100, 400
+COVERAGE, N_TRAIN, N_TEST, STEPS = 0.9, 100, 400, 100
 FOREST_SPLITS = 50  # a forest takes longer than the three others together
 SMOOTH = ("friedman1", "friedman2")
 BEST, RANGE, LEAST = ("cv+", "split"), (88.0, 97.0), 80.0  # per cent, what is to be shown
@@ -127,7 +127,9 @@ TITLES = {"paper-1": "Concrete Slump Test (paper)", "paper-12": "Yacht Hydrodyna
 
 def by_adacap(method: str, **options: Any) -> Callable[[Split, int], Floats]:
     def bounds(split: Split, seed: int) -> Floats:
-        model = adacap.make("fast", random_state=seed, **options).fit(split.X, split.y)
+        model = adacap.make("fast", max_iter=STEPS, random_state=seed, **options).fit(
+            split.X, split.y
+        )
         found: Floats = model.predict_interval(split.X_test, COVERAGE, method)
         return found
 
@@ -278,7 +280,8 @@ def print_inflation(names: list[str], n_splits: int) -> None:
         found = []
         for seed in range(n_splits):
             split = SETS[name](seed)
-            model = adacap.make("fast", n_estimators=1, bagging="seeds", random_state=seed)
+            one = {"n_estimators": 1, "bagging": "seeds", "max_iter": STEPS}
+            model = adacap.make("fast", random_state=seed, **one)
             model.fit(split.X, split.y)
             lower, upper = model.predict_interval(split.X_test, COVERAGE, "loo").T
             errors = np.abs(split.y_test - model.predict(split.X_test))

@@ -7,7 +7,7 @@ from typing import Any
 
 from adacap._version import __version__
 
-__all__ = ["columns_table", "facts", "settings_table", "versions_table"]
+__all__ = ["columns_table", "facts", "in_seconds", "settings_table", "versions_table"]
 
 _MOST_OUTPUTS = 6
 
@@ -36,7 +36,7 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
         "backbone": _backbone(estimator),
         "nets": len(members),
         "iterations": estimator.n_iter_,
-        "seconds to fit": f"{made.fit_seconds:.2g}",
+        "seconds to fit": in_seconds(made.fit_seconds),
         "trained": made.created.replace("T", " ").removesuffix("+00:00") + " UTC",
     }
     if made.n_distinct < made.n_rows:
@@ -122,3 +122,14 @@ def versions_table(estimator: Any) -> list[tuple[str, str]]:
     names["scikit_learn"] = "scikit-learn"
     rows = [(title, str(getattr(made, name))) for name, title in names.items()]
     return [*rows, ("adacap (this page)", __version__)]
+
+
+def in_seconds(seconds: float) -> str:
+    """Seconds in two digits, or in whole ones where there are more.
+
+    Examples
+    --------
+    >>> in_seconds(0.1234), in_seconds(354.2)
+    ('0.12', '354')
+    """
+    return f"{seconds:.2g}" if seconds < 10 else f"{seconds:,.0f}"

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from adacap.estimators.targets import ClassCodec
 from adacap.page import Page, refuse_existing
 from adacap.report import prediction_sections, sections
+from adacap.report.facts import in_seconds
 from adacap.report.importance import permutation_importance
 from adacap.report.prediction_figures import interval_coverage, predictions
 from adacap.report.remarks import remarks
@@ -183,4 +184,4 @@ def _subtitle(estimator: Any) -> str:
     made = estimator.provenance_
     n = len(estimator.members_)
     nets = "one net" if n == 1 else f"{n} nets"
-    return f"Trained {made.created[:10]}, {nets}, {made.fit_seconds:.2g} s"
+    return f"Trained {made.created[:10]}, {nets}, {in_seconds(made.fit_seconds)} s"
