@@ -23,7 +23,7 @@ test: lint types ## everything CI checks: style, types, doctests, README, tests 
 
 check: test ## the same as test
 
-bench-speed: $(TEST) ## what AdaCap costs, as ratios; five minutes, on an idle machine
+bench-speed: $(TEST) ## what AdaCap costs, as ratios; some minutes, on an idle machine
 	$(BIN)/python benchmarks/speed
 
 bench-front: $(TEST) ## accuracy against time on the 15 small tasks; needs ADACAP_DATA; hours

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV
 
 from adacap.model_selection import RidgeMLR, SignalWarning
+from adacap.reproduce.ridge_data import N_TEST, N_TRAIN, appendix_rows, cv_path, error_path
 
 Floats = npt.NDArray[np.float64]
 
-N_TRAIN, N_TEST, N_FEATURES, SIGMA = 100, 1000, 80, 100.0
 GRID = np.geomspace(1e-1, 1e5, 61)
 WIDE_GRID = np.geomspace(1e-4, 1e6, 101)
 PAPER = {"MLR": 0.7128, "10-fold CV": 0.7221, "oracle": 0.7061}
@@ -43,24 +43,9 @@ class Split(NamedTuple):
     y_test: Floats
 
 
-def covariance(rng: np.random.Generator, reading: str) -> Floats:
-    """I + H, under one of the two readings of the appendix."""
-    if reading == "shared":
-        return np.eye(N_FEATURES) + 0.8 ** rng.uniform(1, 2)
-    H = 0.8 ** rng.uniform(1, 2, size=(N_FEATURES, N_FEATURES))
-    values, vectors = np.linalg.eigh((H + H.T) / 2)
-    return np.eye(N_FEATURES) + (vectors * values.clip(0)) @ vectors.T
-
-
 def appendix(seed: int, reading: str = "entrywise", standardise: str = "train") -> Split:
     """The appendix's synthetic data, standardised by the training rows or by all."""
-    rng = np.random.default_rng(seed)
-    root = np.linalg.cholesky(covariance(rng, reading))
-    X = rng.standard_normal((N_TRAIN + N_TEST, N_FEATURES)) @ root.T
-    y = X.sum(axis=1) + SIGMA * rng.standard_normal(len(X))
-    seen = slice(N_TRAIN) if standardise == "train" else slice(None)
-    X = (X - X[seen].mean(0)) / X[seen].std(0)
-    y = (y - y[seen].mean()) / y[seen].std()
+    X, y = appendix_rows(seed, reading, standardise)
     return Split(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
 
 
@@ -74,22 +59,6 @@ def correlated(seed: int, n: int, d: int, rho: float, snr: float) -> Split:
     X = rng.standard_normal((n + N_TEST, d)) @ np.linalg.cholesky(sigma).T
     y = X @ beta + rng.standard_normal(len(X))
     return Split(X[:n], y[:n], X[n:], y[n:])
-
-
-def error_path(split: Split, alphas: Floats) -> Floats:
-    """Test RMSE of ridge at every λ."""
-    x_mean, y_mean = split.X.mean(0), split.y.mean()
-    U, s, Vt = np.linalg.svd(split.X - x_mean, full_matrices=False)
-    gains = s / (s**2 + alphas[:, None])  # (n_alphas, r)
-    coef = (gains * (U.T @ (split.y - y_mean))) @ Vt
-    errors = split.y_test - y_mean - coef @ (split.X_test - x_mean).T
-    return np.sqrt((errors**2).mean(1))
-
-
-def cv_path(X: Floats, y: Floats, alphas: Floats, n_folds: int = 10) -> Floats:
-    """Mean over folds of the RMSE, as GridSearchCV computes it, by one decomposition per fold."""
-    folds = KFold(n_folds).split(X)
-    return np.mean([error_path(Split(X[i], y[i], X[j], y[j]), alphas) for i, j in folds], axis=0)
 
 
 def fit_mlr(split: Split, alphas: Floats, seed: int, criterion: str = "squared") -> RidgeMLR:
@@ -110,7 +79,7 @@ def compare(
     rows = []
     for seed in range(seeds):
         split = appendix(seed, reading, standardise)
-        errors = error_path(split, alphas)
+        errors = error_path(*split, alphas)
         mlr = np.searchsorted(alphas, fit_mlr(split, alphas, seed, criterion).alpha_)
         rows.append([errors[mlr], errors[cv_path(split.X, split.y, alphas).argmin()], errors.min()])
     return np.array(rows)
@@ -162,7 +131,7 @@ def excess(n: int, d: int, rho: float, snr: float, seeds: int) -> Floats:
     rows = []
     for seed in range(seeds):
         split = correlated(seed, n, d, rho, snr)
-        errors = error_path(split, WIDE_GRID) ** 2
+        errors = error_path(*split, WIDE_GRID) ** 2
         mlr = fit_mlr(split, WIDE_GRID, seed)
         risk = fit_mlr(split, WIDE_GRID, seed, "risk")
         chosen = [np.searchsorted(WIDE_GRID, model.alpha_) for model in (mlr, risk)]

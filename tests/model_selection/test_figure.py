@@ -8,6 +8,8 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
+from adacap.reproduce.ridge_data import covariance
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ridge_mlr.py"
 
 
@@ -43,7 +45,7 @@ def test_the_quick_cross_validation_is_grid_searchs(script):
     ).fit(split.X, split.y)
     found = script.cv_path(split.X, split.y, grid)
     np.testing.assert_allclose(found, -search.cv_results_["mean_test_score"], rtol=1e-7)
-    errors = script.error_path(split, grid)
+    errors = script.error_path(*split, grid)
     residual = split.y_test - search.predict(split.X_test)
     best = np.flatnonzero(grid == search.best_params_["alpha"]).item()
     assert errors[best] == pytest.approx(np.sqrt((residual**2).mean()))
@@ -51,7 +53,7 @@ def test_the_quick_cross_validation_is_grid_searchs(script):
 
 @pytest.mark.parametrize("reading", ["entrywise", "shared"])
 def test_the_covariance_is_positive_and_as_the_appendix_says(script, reading):
-    sigma = script.covariance(np.random.default_rng(0), reading)
+    sigma = covariance(np.random.default_rng(0), reading)
     np.testing.assert_allclose(sigma, sigma.T)
     assert np.linalg.eigvalsh(sigma).min() > 1 - 1e-9
     off_diagonal = sigma[~np.eye(80, dtype=bool)]

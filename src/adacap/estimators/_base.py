@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
@@ -53,7 +54,7 @@ Codec = RegressionCodec | ClassCodec
 _PREDICT_CHUNK = 1024
 
 
-class AdaCapBase(Inspection, BaseEstimator):
+class AdaCapBase(Inspection, BaseEstimator, ABC):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
@@ -281,9 +282,9 @@ class AdaCapBase(Inspection, BaseEstimator):
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
 
+    @abstractmethod
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes that rest on rows the nets were not trained on."""
-        raise NotImplementedError
 
     def _set_aside(
         self, y: npt.NDArray[Any], seed: int, going_on: bool

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from adacap.bench.sources import Source
 from adacap.bench.split import Split
 
-__all__ = ["appendix", "cv_path", "error_path", "theorem"]
+__all__ = ["appendix", "appendix_rows", "covariance", "cv_path", "error_path", "theorem"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,12 +26,7 @@ def appendix(reading: str) -> Source:
     """
 
     def make(index: int) -> Split:
-        rng = np.random.default_rng(index)
-        root = np.linalg.cholesky(_covariance(rng, reading))
-        X = rng.standard_normal((N_TRAIN + N_TEST, N_FEATURES)) @ root.T
-        y = X.sum(axis=1) + SIGMA * rng.standard_normal(len(X))
-        X = (X - X[:N_TRAIN].mean(0)) / X[:N_TRAIN].std(0)
-        y = (y - y[:N_TRAIN].mean()) / y[:N_TRAIN].std()
+        X, y = appendix_rows(index, reading)
         return _split(X[:N_TRAIN], X[N_TRAIN:], y[:N_TRAIN], y[N_TRAIN:])
 
     settings = {"data": "ridge appendix", "reading": reading}
@@ -40,7 +35,27 @@ def appendix(reading: str) -> Source:
     )
 
 
-def _covariance(rng: np.random.Generator, reading: str) -> Floats:
+def appendix_rows(
+    seed: int, reading: str = "entrywise", standardise: str = "train"
+) -> tuple[Floats, Floats]:
+    """Features and target, the rows to train on first, standardised by these or by ``"all"``.
+
+    Examples
+    --------
+    >>> X, y = appendix_rows(0)
+    >>> X.shape, round(float(y[:100].std()), 6)
+    ((1100, 80), 1.0)
+    """
+    rng = np.random.default_rng(seed)
+    root = np.linalg.cholesky(covariance(rng, reading))
+    X = rng.standard_normal((N_TRAIN + N_TEST, N_FEATURES)) @ root.T
+    y = X.sum(axis=1) + SIGMA * rng.standard_normal(len(X))
+    seen = slice(N_TRAIN) if standardise == "train" else slice(None)
+    return (X - X[seen].mean(0)) / X[seen].std(0), (y - y[seen].mean()) / y[seen].std()
+
+
+def covariance(rng: np.random.Generator, reading: str) -> Floats:
+    """I + H, under one of the two readings of the appendix."""
     if reading == "shared":
         return np.asarray(np.eye(N_FEATURES) + 0.8 ** rng.uniform(1, 2))
     H = 0.8 ** rng.uniform(1, 2, size=(N_FEATURES, N_FEATURES))
