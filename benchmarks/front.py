@@ -29,34 +29,37 @@ ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "front.jsonl"
 BEGIN, END = "<!-- front: begin -->", "<!-- front: end -->"
 
-FOLDS = {"n_estimators": 5, "bagging": "folds"}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "glu 128×200": {},
-    "glu 128×200, no decay": {"weight_decay": 0.0},
-    "glu 128×200, decay 1": {"weight_decay": 1.0},
-    "glu 128×200, decay 6": {"weight_decay": 6.0},
-    "glu 128×200, Tikhonov only": {"scheme": "tikhonov"},
-    "glu 128×200, batch 1024": {"batch_size": 1024},
-    "glu 128×200, batch 512": {"batch_size": 512},
-    "glu 128×200, patience 50": {"patience": 50},
-    "glu 128×200, net not refitted": {"refit_net": False},
-    "glu 128×100": {"max_iter": 100},
-    "glu 128×100, batch 1024": {"max_iter": 100, "batch_size": 1024},
-    "glu 128×150, batch 1024": {"max_iter": 150, "batch_size": 1024},
-    "glu 128×300": {"max_iter": 300},
-    "glu 64×200": {"width": 64},
-    "glu 256×100": {"width": 256, "max_iter": 100},
-    "glu 256×200": {"width": 256},
-    "snn 128×200": {"architecture": "snn"},
-    "mlp 256×200": {"architecture": "mlp", "width": 256},
-    "5 folds of glu 128×200": FOLDS,
-    "5 folds of glu 128×100": {**FOLDS, "max_iter": 100},
-    "5 folds of glu 128×200, batch 1024": {**FOLDS, "batch_size": 1024},
-    "5 folds of glu 128×150, batch 1024": {**FOLDS, "batch_size": 1024, "max_iter": 150},
-    "5 folds of glu 128×200, batch 512": {**FOLDS, "batch_size": 512},
-    "5 folds of glu 64×200": {**FOLDS, "width": 64},
-    "8 folds of glu 128×200, batch 512": {**FOLDS, "n_estimators": 8, "batch_size": 512},
+    "width 32": {"width": 32},
+    "width 64": {"width": 64},
+    "width 256": {"width": 256},
+    "60 steps": {"max_iter": 60},
+    "90 steps": {"max_iter": 90},
+    "200 steps": {"max_iter": 200},
+    "patience 10": {"patience": 10},
+    "patience 20": {"patience": 20},
+    "patience 40": {"patience": 40},
+    "batch 256": {"batch_size": 256},
+    "batch 1024": {"batch_size": 1024},
+    "batch 2048": {"batch_size": 2048},
+    "no decay": {"weight_decay": 0.0},
+    "decay 1": {"weight_decay": 1.0},
+    "decay 6": {"weight_decay": 6.0},
+    "one net": {"n_estimators": 1},
+    "one net, not refitted": {"n_estimators": 1, "refit_net": False},
+    "3 folds": {"n_estimators": 3},
+    "8 folds": {"n_estimators": 8},
+    "5 seeds": {"bagging": "seeds"},
+    "Tikhonov only": {"scheme": "tikhonov"},
+    "plain, one net": {"scheme": "plain", "n_estimators": 1},
+    "SNN": {"architecture": "snn"},
+    "MLP": {"architecture": "mlp"},
+    "rate 0.01, 200 steps": {"max_lr": 0.01, "max_iter": 200},
+    "λ by the rule": {"lambda_init": "max_sensitivity"},
+    "one net, width 256, 100 steps": {"n_estimators": 1, "width": 256, "max_iter": 100},
+    "one net, rate 0.01, 200 steps": {"n_estimators": 1, "max_lr": 0.01, "max_iter": 200},
 }
+"""Departures from ``"balanced"``, which is the default of ``AdaCapRegressor``."""
 NAMED = ("catboost", "fast", "balanced")
 
 
@@ -81,9 +84,7 @@ def estimator(cell: Cell) -> Any:
         )
     if cell.name in NAMED:
         return adacap.make(cell.name, random_state=cell.split)
-    base = {"architecture": "glu", "weight_decay": 3.0, "width": 128, "max_iter": 200}
-    base |= {"n_estimators": 1, "batch_size": 2048, "random_state": cell.split}
-    return adacap.AdaCapRegressor(**{**base, **SETTINGS[cell.name]})
+    return adacap.make("balanced", random_state=cell.split, **SETTINGS[cell.name])
 
 
 def run(cell: Cell) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import torch
 from adacap.core.diagnostics import (
     cook_distance,
     label_fits,
+    lowest_losses,
     permutation_p_value,
     press_r2,
-    shuffled_losses,
 )
 from adacap.core.leave_one_out import loo_residuals
 from adacap.core.losses import LOSSES
@@ -33,13 +33,25 @@ def test_every_label_set_is_fitted_as_if_alone(normal, seed, loss, weighted):
         torch.testing.assert_close(found[k], alone[0])
 
 
-def test_shuffled_losses_keep_the_prediction(normal, seed):
-    Y = normal(25, 2)
+def test_lowest_losses_choose_the_best_prediction_for_each_order(normal, seed):
+    Y, other = normal(25, 2), normal(25, 2)
     draws = draw_permutations(25, 3, torch.Generator().manual_seed(seed))
-    found = shuffled_losses(Y, Y, draws)
+    found = lowest_losses(torch.stack([Y, other]), Y, draws)
     assert found[0] == pytest.approx(0, abs=1e-10)
-    expected = [(Y - Y[index]).square().mean().sqrt() for index in draws]
+    expected = [
+        min((guess - Y[index]).square().mean().sqrt() for guess in (Y, other)) for index in draws
+    ]
     torch.testing.assert_close(found[1:], torch.stack(expected))
+
+
+def test_a_choice_by_the_labels_is_no_evidence(normal, seed):
+    """Of many guesses the best is close to the labels, and to labels in any other order."""
+    generator = torch.Generator().manual_seed(seed)
+    guesses, Y = torch.randn(200, 20, 1, generator=generator), normal(20, 1)
+    draws = draw_permutations(20, 199, generator)
+    best = guesses[(guesses - Y).square().mean((1, 2)).argmin()]
+    assert permutation_p_value(lowest_losses(best[None], Y, draws)) <= 0.05
+    assert permutation_p_value(lowest_losses(guesses, Y, draws)) > 0.05
 
 
 def test_p_value_counts_ties_and_never_is_zero():

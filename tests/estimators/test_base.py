@@ -19,6 +19,7 @@ from adacap.exceptions import DivergenceError, NumericalWarning
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
+ONE = SMALL | {"n_estimators": 1}
 BOTH = pytest.mark.parametrize("kind", [AdaCapRegressor, AdaCapClassifier])
 SCHEMES = ["adacap", "tikhonov", "plain"]
 
@@ -62,7 +63,7 @@ class Broken(nn.Linear):
         ({"optimizer": "adm"}, ValueError, "Unknown optimizer 'adm'. Did you mean 'adam'?"),
         ({"scheduler": "onecycl"}, ValueError, "Unknown scheduler.* Did you mean 'onecycle'?"),
         ({"scheme": "adacp"}, ValueError, "scheme must be one of auto, adacap.*got 'adacp'"),
-        ({"bagging": "fold"}, ValueError, "bagging must be one of seeds, folds, got 'fold'"),
+        ({"bagging": "fold"}, ValueError, "bagging must be one of auto, seeds, folds, got 'fold'"),
         ({"preprocessing": "no"}, ValueError, "preprocessing must be one of .*, got 'no'"),
         ({"select_by": "f1"}, ValueError, "select_by must be one of loss, auc, r2, got 'f1'"),
         ({"mlr_form": "gap"}, ValueError, "mlr_form must be one of difference.*got 'gap'"),
@@ -93,9 +94,9 @@ class Broken(nn.Linear):
         ({"refit_net": "x"}, ValueError, "refit_net must be True, False or 'auto', got 'x'"),
         ({"time_limit": 0}, ValueError, "time_limit must be positive seconds, got 0"),
         ({"time_limit": "1s"}, ValueError, "time_limit must be positive seconds, got '1s'"),
-        ({"lambda_init": -3}, ValueError, "a positive float or 'max_sensitivity', got -3"),
-        ({"lambda_init": "max"}, ValueError, "a positive float or 'max_sensitivity', got 'max'"),
-        ({"lambda_init": math.inf}, ValueError, "a positive float or .*, got inf"),
+        ({"lambda_init": -3}, ValueError, "a positive float, 'auto' or 'max_sensitivity', got -3"),
+        ({"lambda_init": "max"}, ValueError, "'auto' or 'max_sensitivity', got 'max'"),
+        ({"lambda_init": math.inf}, ValueError, "a positive float, .*, got inf"),
         ({"lambda_grid": [1.0]}, ValueError, r"at least 2 positive numbers, got \[1.0\]"),
         ({"lambda_grid": [1.0, -1.0]}, ValueError, "at least 2 positive numbers"),
         ({"max_lr": 0}, ValueError, "max_lr must be positive, got 0"),
@@ -111,7 +112,7 @@ class Broken(nn.Linear):
 def test_a_parameter_that_cannot_work_is_refused(kind, options, error, match, data):
     if options.get("batch_norm") is not True:
         options = {"scheme": "adacap"} | options
-    model = kind(**SMALL | options)
+    model = kind(**ONE | options)
     with pytest.raises(error, match=match):
         model.fit(data.X, target(kind, data))
     assert vars(model).keys() == vars(kind()).keys()
@@ -137,7 +138,7 @@ def test_a_parameter_that_cannot_work_is_refused(kind, options, error, match, da
 )
 @pytest.mark.usefixtures("global_state_untouched")
 def test_data_that_cannot_work_is_refused(kind, change, error, match, data):
-    model = kind(**SMALL)
+    model = kind(**ONE)
     with pytest.raises(error, match=match):
         model.fit(*change(data.X, target(kind, data)))
     assert vars(model).keys() == vars(kind()).keys()
@@ -157,23 +158,23 @@ def test_data_that_cannot_work_is_refused(kind, change, error, match, data):
 def test_validation_rows_that_cannot_work_are_refused(kind, change, match, data):
     y = target(kind, data)
     with pytest.raises(ValueError, match=match):
-        kind(**SMALL).fit(data.X, y, **change(data.X, y))
+        kind(**ONE).fit(data.X, y, **change(data.X, y))
 
 
 def test_validation_targets_must_be_of_the_same_kind(data):
     with pytest.raises(ValueError, match="y has 2 targets, but there were 1 in training"):
-        AdaCapRegressor(**SMALL).fit(data.X, data.y, X_val=data.X, y_val=np.c_[data.y, data.y])
+        AdaCapRegressor(**ONE).fit(data.X, data.y, X_val=data.X, y_val=np.c_[data.y, data.y])
     with pytest.raises(ValueError, match=r"classes unseen in training: \['mid'\]"):
         AdaCapClassifier(**SMALL).fit(data.X, data.binary, X_val=data.X[:2], y_val=["low", "mid"])
 
 
 def test_one_row_is_refused(data):
     with pytest.raises(ValueError, match=r"needs at least 2 different rows .*, got n_samples=1"):
-        AdaCapRegressor(**SMALL).fit(data.X[:1], data.y[:1])
+        AdaCapRegressor(**ONE).fit(data.X[:1], data.y[:1])
     with pytest.raises(ValueError, match=r"needs at least 2 different rows .*, got n_samples=1"):
-        AdaCapRegressor(**SMALL).fit(data.X[[0, 0, 0]], data.y[[0, 0, 0]])
+        AdaCapRegressor(**ONE).fit(data.X[[0, 0, 0]], data.y[[0, 0, 0]])
     with pytest.raises(ValueError, match=r"needs at least 2 different rows .*, got n_samples=1"):
-        AdaCapRegressor(**SMALL).fit(data.X, data.y, np.eye(60)[0])
+        AdaCapRegressor(**ONE).fit(data.X, data.y, np.eye(60)[0])
 
 
 @BOTH
@@ -181,7 +182,7 @@ def test_one_row_is_refused(data):
 def test_two_rows_are_enough(kind, scheme, data):
     y = target(kind, data)
     rows = [int(np.argmin(data.y)), int(np.argmax(data.y))]
-    model = kind(scheme=scheme, **SMALL).fit(data.X[rows], y[rows])
+    model = kind(scheme=scheme, **ONE).fit(data.X[rows], y[rows])
     assert np.isfinite(outputs(model, data.X)).all()
 
 
@@ -197,7 +198,7 @@ def test_two_rows_are_enough(kind, scheme, data):
     ],
 )
 def test_rows_of_another_form_cannot_be_predicted(kind, change, match, data):
-    model = kind(**SMALL).fit(data.X, target(kind, data))
+    model = kind(**ONE).fit(data.X, target(kind, data))
     with pytest.raises(ValueError, match=match):
         model.predict(change(data.X))
 
@@ -209,16 +210,16 @@ def test_rows_of_another_form_cannot_be_predicted(kind, change, match, data):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"scheme": "adacap"}, "gives 384 NaN or infinite features out of 384 before the first"),
-        ({"scheme": "tikhonov"}, "gives 384 NaN or infinite features out of 384 before the first"),
+        ({"scheme": "adacap", "lambda_init": "max_sensitivity"}, "gives 384 NaN .* out of 384"),
+        ({"scheme": "tikhonov", "lambda_init": "max_sensitivity"}, "gives 384 NaN .* out of 384"),
         ({"scheme": "adacap", "lambda_init": 1.0}, "diverged at step 0 before a usable iteration"),
-        ({"scheme": "plain"}, "diverged at step 0 .* loss is not finite. max_lr is now 0.01"),
+        ({"scheme": "plain"}, "diverged at step 0 .* loss is not finite. max_lr is now 0.0[13]"),
     ],
     ids=lambda value: str(value).split(" at 0x")[0],
 )
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_backbone_that_gives_nan_is_a_named_error(kind, options, match, data):
-    model = kind(architecture=Broken, **SMALL | options)
+    model = kind(architecture=Broken, **ONE | options)
     with pytest.raises(DivergenceError, match=match):
         model.fit(data.X, target(kind, data))
     assert vars(model).keys() == vars(kind()).keys()
@@ -230,7 +231,7 @@ def test_a_backbone_that_gives_nan_is_a_named_error(kind, options, match, data):
 @pytest.mark.filterwarnings("ignore::adacap.exceptions.NumericalWarning")
 def test_a_huge_learning_rate_keeps_what_was_best(kind, scheme, optimizer, data):
     """Whether or not the loss overflows, a usable model comes back."""
-    model = kind(scheme=scheme, max_lr=1e6, optimizer=optimizer, scheduler="constant", **SMALL)
+    model = kind(scheme=scheme, max_lr=1e6, optimizer=optimizer, scheduler="constant", **ONE)
     model.fit(data.X, target(kind, data))
     assert np.isfinite(outputs(model, data.X)).all()
     if scheme != "plain":
@@ -239,7 +240,7 @@ def test_a_huge_learning_rate_keeps_what_was_best(kind, scheme, optimizer, data)
 
 def test_divergence_after_a_usable_iteration_is_a_warning(data):
     model = AdaCapRegressor(
-        scheme="plain", max_lr=1e6, optimizer="sgd", scheduler="constant", **SMALL
+        scheme="plain", max_lr=1e6, optimizer="sgd", scheduler="constant", **ONE
     )
     with pytest.warns(NumericalWarning, match=r"diverged at step \d+; the best .*smaller max_lr"):
         model.fit(data.X, data.y)
@@ -292,7 +293,7 @@ def assert_unchanged(model, before):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_first_fit_that_fails_leaves_no_attribute(kind, failure, data):
     options, change = FAILURES[failure]
-    model = kind(**SMALL | options)
+    model = kind(**ONE | options)
     before = dict(vars(model))
     with pytest.raises((ValueError, RuntimeError)):
         model.fit(*change(data.X, target(kind, data)))
@@ -317,7 +318,7 @@ def test_a_later_fit_that_fails_leaves_the_fitted_model(kind, warm_start, failur
 
 @BOTH
 def test_fit_writes_no_parameter(kind, data):
-    model = kind(lambda_grid=[0.1, 1.0, 10.0], callbacks=[Callback()], **SMALL)
+    model = kind(lambda_grid=[0.1, 1.0, 10.0], callbacks=[Callback()], **ONE)
     before = model.get_params()
     model.fit(data.X, target(kind, data))
     assert model.get_params() == before
@@ -326,7 +327,7 @@ def test_fit_writes_no_parameter(kind, data):
 
 def test_fitting_again_forgets_what_no_longer_holds(data):
     frame = pd.DataFrame(data.X, columns=list("abcd"))
-    model = AdaCapRegressor(**SMALL).fit(frame, data.y)
+    model = AdaCapRegressor(**ONE).fit(frame, data.y)
     assert hasattr(model, "feature_names_in_")
     model.fit(data.X, data.y)
     assert not hasattr(model, "feature_names_in_")
@@ -336,7 +337,7 @@ def test_fitting_changes_neither_X_nor_y(data):
     X, y, weight = data.X.copy(), data.y.copy(), np.ones(60)
     for array in (X, y, weight):
         array.flags.writeable = False
-    AdaCapRegressor(**SMALL).fit(X, y, weight)
+    AdaCapRegressor(**ONE).fit(X, y, weight)
     np.testing.assert_array_equal(X, data.X)
 
 
@@ -348,7 +349,7 @@ def test_fitting_changes_neither_X_nor_y(data):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_same_seed_same_bits(kind, scheme, data):
     y = target(kind, data)
-    models = [kind(scheme=scheme, **SMALL).fit(data.X, y) for _ in range(2)]
+    models = [kind(scheme=scheme, **ONE).fit(data.X, y) for _ in range(2)]
     np.testing.assert_array_equal(*(outputs(model, data.X) for model in models))
     assert models[0].history_["loss"] == models[1].history_["loss"]
 
@@ -356,7 +357,7 @@ def test_same_seed_same_bits(kind, scheme, data):
 @BOTH
 @pytest.mark.usefixtures("global_state_untouched")
 def test_minibatches_and_dropout_follow_the_seed_too(kind, data):
-    options = SMALL | {"scheme": "plain", "dropout": 0.3, "batch_size": 16}
+    options = ONE | {"scheme": "plain", "dropout": 0.3, "batch_size": 16}
     y = target(kind, data)
     models = [kind(**options).fit(data.X, y) for _ in range(2)]
     np.testing.assert_array_equal(*(outputs(model, data.X) for model in models))
@@ -365,7 +366,7 @@ def test_minibatches_and_dropout_follow_the_seed_too(kind, data):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_other_seeds_give_other_numbers(data):
     predictions = [
-        AdaCapRegressor(**SMALL | {"random_state": state}).fit(data.X, data.y).predict(data.X)
+        AdaCapRegressor(**ONE | {"random_state": state}).fit(data.X, data.y).predict(data.X)
         for state in (0, 1, 2**40, None, None)
     ]
     for i, a in enumerate(predictions):
@@ -386,9 +387,7 @@ def test_other_seeds_give_other_numbers(data):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_every_form_of_random_state(make, data):
     def predict(state):
-        return (
-            AdaCapRegressor(**SMALL | {"random_state": state}).fit(data.X, data.y).predict(data.X)
-        )
+        return AdaCapRegressor(**ONE | {"random_state": state}).fit(data.X, data.y).predict(data.X)
 
     np.testing.assert_array_equal(predict(make()), predict(make()))
     state = make()
@@ -401,7 +400,7 @@ def test_the_global_seed_has_no_influence(data):
     for seed in (1, 2):
         with torch.random.fork_rng():
             torch.manual_seed(seed)
-            model = AdaCapRegressor(scheme="plain", **SMALL).fit(data.X, data.y)
+            model = AdaCapRegressor(scheme="plain", **ONE).fit(data.X, data.y)
         predictions.append(model.predict(data.X))
     np.testing.assert_array_equal(*predictions)
 
@@ -428,8 +427,8 @@ def test_the_order_of_the_rows_does_not_matter(kind, options, data, seed):
     y = target(kind, data)
     y = 1e3 * y + 0.1 if kind is AdaCapRegressor else y
     order = np.random.default_rng(seed).permutation(60)
-    a = kind(**SMALL, **options).fit(X, y)
-    b = kind(**SMALL, **options).fit(X[order], y[order])
+    a = kind(**ONE | options).fit(X, y)
+    b = kind(**ONE | options).fit(X[order], y[order])
     np.testing.assert_array_equal(outputs(a, X), outputs(b, X))
 
 
@@ -442,15 +441,15 @@ def test_the_order_of_the_rows_does_not_matter(kind, options, data, seed):
 def test_weight_2_is_the_row_twice_and_weight_0_is_no_row(kind, options, data, seed):
     y = target(kind, data)
     weight = np.random.default_rng(seed).integers(0, 4, 60)
-    a = kind(**SMALL, **options).fit(data.X, y, weight)
+    a = kind(**ONE | options).fit(data.X, y, weight)
     repeated = np.repeat(np.arange(60), weight)
-    b = kind(**SMALL, **options).fit(data.X[repeated], y[repeated])
+    b = kind(**ONE | options).fit(data.X[repeated], y[repeated])
     np.testing.assert_array_equal(outputs(a, data.X), outputs(b, data.X))
 
 
 def test_weight_1_is_no_weight(data):
-    a = AdaCapRegressor(**SMALL).fit(data.X, data.y, np.ones(60))
-    b = AdaCapRegressor(**SMALL).fit(data.X, data.y)
+    a = AdaCapRegressor(**ONE).fit(data.X, data.y, np.ones(60))
+    b = AdaCapRegressor(**ONE).fit(data.X, data.y)
     np.testing.assert_array_equal(a.predict(data.X), b.predict(data.X))
 
 
@@ -458,8 +457,8 @@ def test_an_absent_row_has_no_influence_at_all(data):
     """Not even on the encoding, the classes or the scale of the target."""
     frame = pd.DataFrame({"x": data.X[:, 0], "text": ["a", "b"] * 30})
     odd = pd.concat([frame, pd.DataFrame({"x": [1e9], "text": ["new"]})])
-    a = AdaCapRegressor(**SMALL).fit(odd, [*data.y, 1e9], [1] * 60 + [0])
-    b = AdaCapRegressor(**SMALL).fit(frame, data.y)
+    a = AdaCapRegressor(**ONE).fit(odd, [*data.y, 1e9], [1] * 60 + [0])
+    b = AdaCapRegressor(**ONE).fit(frame, data.y)
     np.testing.assert_array_equal(a.predict(frame), b.predict(frame))
     c = AdaCapClassifier(**SMALL).fit(odd, [*data.binary, "new"], [1] * 60 + [0])
     assert c.classes_.tolist() == ["low", "top"]
@@ -469,13 +468,13 @@ def test_a_weight_draws_the_prediction(data):
     X = np.zeros((40, 1))
     y = np.repeat([0.0, 1.0], 20)
     weight = np.repeat([3.0, 1.0], 20)
-    model = AdaCapRegressor(**SMALL).fit(X + np.arange(40)[:, None] * 1e-9, y, weight)
+    model = AdaCapRegressor(**ONE).fit(X + np.arange(40)[:, None] * 1e-9, y, weight)
     assert model.predict(X).mean() < 0.4
 
 
 @BOTH
 def test_a_prediction_depends_on_its_row_alone(kind, data):
-    model = kind(**SMALL).fit(data.X, target(kind, data))
+    model = kind(**ONE).fit(data.X, target(kind, data))
     alone = np.concatenate([outputs(model, data.X[i : i + 1]) for i in range(5)])
     np.testing.assert_array_equal(alone, outputs(model, data.X)[:5])
     many = np.tile(data.X, (20, 1))
@@ -486,7 +485,7 @@ def test_a_prediction_depends_on_its_row_alone(kind, data):
 
 
 def fit(data, kind=AdaCapRegressor, /, **options):
-    return kind(**SMALL | options).fit(data.X, target(kind, data))
+    return kind(**ONE | options).fit(data.X, target(kind, data))
 
 
 OPTIONS = [
@@ -554,6 +553,8 @@ def test_every_option_trains(kind, options, data):
 def test_an_option_is_heard(name, value, data):
     """Each of these changes the numbers; were it lost on the way, they would be equal."""
     last = {"validation_fraction": 0}  # a hold-out may choose the start, which few options move
+    if name == "lambda_grid":
+        last["lambda_init"] = "max_sensitivity"
     a, b = fit(data, **last), fit(data, **last, **{name: value})
     assert not np.array_equal(a.predict(data.X), b.predict(data.X))
 
@@ -574,9 +575,11 @@ def test_n_permutations_0_is_the_tikhonov_scheme(data):
 
 def test_lambda_starts_where_it_is_told(data):
     assert fit(data, lambda_init=5.0).history_["lambda"][0] == pytest.approx(5.0)
-    start = fit(data, lambda_grid=[2.0, 8.0]).history_["lambda"][0]
+    assert fit(data).history_["lambda"][0] == pytest.approx(3.0)
+    rule = {"lambda_init": "max_sensitivity"}
+    start = fit(data, lambda_grid=[2.0, 8.0], **rule).history_["lambda"][0]
     assert start == pytest.approx(4.0)  # the middle of the only interval
-    grid = fit(data, lambda_grid=[100.0, 2.0, 8.0])  # sorted before use
+    grid = fit(data, lambda_grid=[100.0, 2.0, 8.0], **rule)  # sorted before use
     assert grid.history_["lambda"][0] in (pytest.approx(4.0), pytest.approx(800**0.5))
 
 
@@ -601,7 +604,7 @@ def test_auto_weight_decay_is_for_solved_layers_only(data):
 def test_auto_weight_decay_fades_with_the_number_of_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))
-    settings = {"validation_fraction": 0, "max_iter": 3, "width": 8, "random_state": 0}
+    settings = {"validation_fraction": 0, "max_iter": 8, "width": 8, "random_state": 0}
     auto = AdaCapRegressor(**settings).fit(X, X[:, 0])
     given = AdaCapRegressor(weight_decay=0.5, **settings).fit(X, X[:, 0])
     np.testing.assert_array_equal(auto.predict(X), given.predict(X))
@@ -618,10 +621,10 @@ def test_auto_says_what_it_stood_for(data):
 def test_patience_stops_early(data):
     rng = np.random.default_rng(0)
     noise = rng.normal(size=60)  # nothing to learn: the validation score soon falls
-    model = AdaCapRegressor(patience=5, **SMALL | {"max_iter": 200}).fit(data.X, noise)
+    model = AdaCapRegressor(patience=5, **ONE | {"max_iter": 200}).fit(data.X, noise)
     assert model.n_iter_ < 200
     assert model.n_iter_ == model.best_iter_ + 6
-    never = AdaCapRegressor(**SMALL | {"max_iter": 200}).fit(data.X, noise)
+    never = AdaCapRegressor(**ONE | {"max_iter": 200}).fit(data.X, noise)
     assert never.n_iter_ == 200
 
 
@@ -655,18 +658,18 @@ def test_given_validation_rows_replace_the_hold_out(kind, data):
 
     y = target(kind, data)
     rows = Rows()
-    model = kind(callbacks=[rows], **SMALL)
+    model = kind(callbacks=[rows], **ONE)
     model.fit(data.X[:40], y[:40], X_val=data.X[40:], y_val=y[40:])
     assert rows.sizes == {40}
     assert "valid_score" in model.history_.columns()
-    other = kind(**SMALL).fit(data.X[:40], y[:40], X_val=data.X[40:50], y_val=y[40:50])
+    other = kind(**ONE).fit(data.X[:40], y[:40], X_val=data.X[40:50], y_val=y[40:50])
     assert model.history_["loss"] == other.history_["loss"]
     assert model.history_["valid_score"] != other.history_["valid_score"]
 
 
 def test_the_score_of_given_rows_is_that_of_the_model(data):
     """One step: the recorded R² is the one scikit-learn finds for the net that is kept."""
-    model = AdaCapRegressor(refit_head=False, **SMALL | {"max_iter": 1})
+    model = AdaCapRegressor(refit_head=False, **ONE | {"max_iter": 1})
     model.fit(data.X[:40], data.y[:40], X_val=data.X[40:], y_val=data.y[40:])
     assert model.score(data.X[40:], data.y[40:]) == pytest.approx(
         model.history_["valid_score"][0], abs=1e-4
@@ -679,7 +682,7 @@ def test_the_score_of_given_rows_is_that_of_the_model(data):
 @BOTH
 def test_warm_start_goes_on(kind, data):
     y = target(kind, data)
-    model = kind(warm_start=True, **SMALL).fit(data.X, y)
+    model = kind(warm_start=True, **ONE).fit(data.X, y)
     history, encoder, net = model.history_, model.encoder_, model.members_[0].trainable
     model.fit(data.X, y)
     assert model.n_iter_ == len(model.history_) == 40
@@ -690,7 +693,7 @@ def test_warm_start_goes_on(kind, data):
 
 
 def test_warm_start_starts_from_the_weights_it_has(data):
-    model = AdaCapRegressor(warm_start=True, **SMALL | {"max_iter": 100}).fit(data.X, data.y)
+    model = AdaCapRegressor(warm_start=True, **ONE | {"max_iter": 100}).fit(data.X, data.y)
     fresh, kept, lam = model.history_[0], model.history_[model.best_iter_], model.lambda_
     going_on = model.fit(data.X, data.y).history_[100]
     assert abs(going_on["loss"] - kept["loss"]) < 0.1 * abs(kept["loss"] - fresh["loss"])
@@ -699,7 +702,7 @@ def test_warm_start_starts_from_the_weights_it_has(data):
 
 def test_warm_start_does_not_lose_what_was_learnt(data):
     options = {"max_iter": 50, "refit_net": False}
-    warm = AdaCapRegressor(warm_start=True, **SMALL | options).fit(data.X[:45], data.y[:45])
+    warm = AdaCapRegressor(warm_start=True, **ONE | options).fit(data.X[:45], data.y[:45])
     first = warm.members_[0].best_score
     warm.fit(data.X[:45], data.y[:45])
     assert warm.members_[0].best_score > first - 0.02
@@ -715,13 +718,13 @@ def test_warm_start_does_not_lose_what_was_learnt(data):
     ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_warm_start_refuses_other_nets(change, match, data):
-    model = AdaCapRegressor(warm_start=True, **SMALL).fit(data.X, data.y)
+    model = AdaCapRegressor(warm_start=True, **ONE).fit(data.X, data.y)
     with pytest.raises(ValueError, match=match):
         model.set_params(**change).fit(data.X, data.y)
 
 
 def test_warm_start_refuses_other_data(data):
-    model = AdaCapRegressor(warm_start=True, **SMALL).fit(data.X, data.y)
+    model = AdaCapRegressor(warm_start=True, **ONE).fit(data.X, data.y)
     with pytest.raises(ValueError, match="X has 3 features"):
         model.fit(data.X[:, :3], data.y)
     with pytest.raises(ValueError, match="y has 2 targets, but there were 1"):
@@ -733,7 +736,7 @@ def test_warm_start_refuses_other_data(data):
 
 def test_warm_start_keeps_the_names_it_was_fitted_with(data):
     frame = pd.DataFrame(data.X, columns=list("abcd"))
-    model = AdaCapRegressor(warm_start=True, **SMALL).fit(frame, data.y)
+    model = AdaCapRegressor(warm_start=True, **ONE).fit(frame, data.y)
     model.fit(frame[list("dcba")], data.y)
     assert model.feature_names_in_.tolist() == list("abcd")
 
@@ -826,7 +829,7 @@ def test_the_docstring_lists_the_parameters(kind):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_docstring_lists_what_is_fitted(kind, scheme, data):
     frame = pd.DataFrame(data.X, columns=list("abcd"))
-    model = kind(scheme=scheme, **SMALL).fit(frame, target(kind, data))
+    model = kind(scheme=scheme, **ONE).fit(frame, target(kind, data))
     documented = section(kind, "Attributes")
     assert [name for name in documented if not hasattr(model, name)] == []
     internal = {"codec_", "seeds_", "sample_shape_"}  # what predict and warm_start need
@@ -878,7 +881,7 @@ def test_samples_of_any_shape_reach_the_users_net(seed):
         seen.append(shape)
         return flat_net(shape)
 
-    model = AdaCapRegressor(architecture=build, preprocessing="none", **SMALL).fit(X, y)
+    model = AdaCapRegressor(architecture=build, preprocessing="none", **ONE).fit(X, y)
     assert set(seen) == {(1, 4, 4)}
     assert model.n_features_in_ == 16
     a = model.predict(X)
@@ -888,13 +891,13 @@ def test_samples_of_any_shape_reach_the_users_net(seed):
 
 def test_samples_of_another_shape_are_refused(seed):
     X, y = images(seed)
-    model = AdaCapRegressor(architecture=flat_net, preprocessing="none", **SMALL)
+    model = AdaCapRegressor(architecture=flat_net, preprocessing="none", **ONE)
     with pytest.raises(ValueError, match=r"X_val holds samples of shape \(1, 2, 8\), but training"):
         model.fit(X, y, X_val=X.reshape(60, 1, 2, 8), y_val=y)
     model.fit(X, y)
     with pytest.raises(ValueError, match=r"X holds samples of shape \(4, 4\), but .*\(1, 4, 4\)"):
         model.predict(X[:, 0])
-    rows = AdaCapRegressor(preprocessing="none", **SMALL).fit(X.reshape(60, 16), y)
+    rows = AdaCapRegressor(preprocessing="none", **ONE).fit(X.reshape(60, 16), y)
     with pytest.raises(ValueError, match=r"shape \(1, 4, 4\), but training had rows of a table"):
         rows.predict(X)
 
@@ -902,13 +905,13 @@ def test_samples_of_another_shape_are_refused(seed):
 def test_images_need_a_net_for_images(seed):
     X, y = images(seed)
     with pytest.raises(ValueError, match=r"'glu' takes rows, got samples of shape \(1, 4, 4\)"):
-        AdaCapRegressor(preprocessing="none", **SMALL).fit(X, y)
+        AdaCapRegressor(preprocessing="none", **ONE).fit(X, y)
     with pytest.raises(ValueError, match=r"got shape=\(60, 1, 4, 4\)"):
-        AdaCapRegressor(architecture=flat_net, **SMALL).fit(X, y)
+        AdaCapRegressor(architecture=flat_net, **ONE).fit(X, y)
 
 
 def test_preprocessing_none_takes_finite_numbers_only(data):
-    model = AdaCapRegressor(preprocessing="none", **SMALL)
+    model = AdaCapRegressor(preprocessing="none", **ONE)
     with pytest.raises(ValueError, match="takes no missing values, but column 0 contains NaN in 1"):
         model.fit(np.where(np.arange(240).reshape(60, 4) == 0, np.nan, data.X), data.y)
     with pytest.raises(ValueError, match="takes numbers only, but column 'a' is categorical"):

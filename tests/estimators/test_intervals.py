@@ -13,6 +13,7 @@ from adacap.core.leave_one_out import loo_residuals
 from adacap.estimators.intervals import LOO_INFLATION
 
 TINY = {"width": 16, "max_iter": 20, "max_lr": 0.05, "lambda_init": 1.0, "random_state": 0}
+ONE = {"n_estimators": 1}
 FOLDS = {"n_estimators": 3, "bagging": "folds"}
 
 
@@ -90,7 +91,9 @@ def test_cv_plus_is_the_formula_on_the_members(bag, table):
 
 
 @pytest.mark.parametrize(
-    "options", [{"n_estimators": 3}, {}, {**FOLDS, "refit_net": True}], ids=["seeds", "one", "anew"]
+    "options",
+    [{"n_estimators": 3, "bagging": "seeds"}, ONE, {**FOLDS, "refit_net": True}],
+    ids=["seeds", "one", "anew"],
 )
 def test_cv_plus_needs_folds_that_nets_have_not_seen(options, table):
     model = regressor(**options).fit(*table[:2])
@@ -157,7 +160,7 @@ def test_setting_rows_aside_does_not_go_with_going_on(table):
 
 def test_loo_errors_are_those_of_the_output_layer(table):
     X, y = table[:2]
-    model = regressor(validation_fraction=0.0).fit(X, y)
+    model = regressor(validation_fraction=0.0, **ONE).fit(X, y)
     member = model.members_[0]
     with torch.no_grad():
         hidden = member.network[0](torch.from_numpy(model.encoder_.transform(X)))
@@ -178,7 +181,7 @@ def test_loo_of_a_bag_is_that_of_the_mean(bag):
 def test_features_that_memorise_are_found_out():
     """The factor is the error on rows held out over the leave-one-out error on those learnt."""
     X, y = make_friedman1(80, noise=0.1, random_state=0)
-    model = regressor(max_iter=60, width=64, refit_net=False).fit(X, y)
+    model = regressor(max_iter=60, width=64, refit_net=False, **ONE).fit(X, y)
     member = model.members_[0]
     seen = ~torch.isin(member.left_out.index, member.rows.valid)
     assert seen.sum() == 64
@@ -195,7 +198,7 @@ def test_features_that_memorise_are_found_out():
 
 
 def test_loo_needs_the_closed_form(table):
-    model = regressor(scheme="plain").fit(*table[:2])
+    model = regressor(scheme="plain", **ONE).fit(*table[:2])
     with pytest.raises(
         ValueError, match=r"method='loo' needs the closed-form output layer.*adacap"
     ):
@@ -210,7 +213,8 @@ def test_loo_needs_the_closed_form(table):
 def test_auto_prefers_the_stronger_guarantee(bag, table):
     X, y, X_new, _ = table
     assert bag.intervals_.resolve("auto") == "cv+"
-    assert regressor().fit(X, y).intervals_.resolve("auto") == "loo"
+    assert regressor().fit(X, y).intervals_.resolve("auto") == "cv+"
+    assert regressor(**ONE).fit(X, y).intervals_.resolve("auto") == "loo"
     both = regressor(**FOLDS, calibration_fraction=0.2).fit(X, y)
     assert both.intervals_.resolve("auto") == "split"
     np.testing.assert_array_equal(

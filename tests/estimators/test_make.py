@@ -13,6 +13,7 @@ from adacap import AdaCapClassifier, AdaCapRegressor, make
 from adacap.nn.presets import PRESETS
 
 SMALL = {"width": 16, "max_iter": 10, "random_state": 0}
+ONE = SMALL | {"n_estimators": 1}
 PREFIXES = ("adacap-", "tikhonov-")
 TASKS = {"regression": AdaCapRegressor, "classification": AdaCapClassifier}
 
@@ -83,7 +84,7 @@ def test_a_preset_is_its_row_of_the_table(name, task):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_trains(name, task, data):
-    model = make(name, task, **SMALL | {"max_epochs": None})
+    model = make(name, task, **ONE | {"max_epochs": None})
     y = data.y if task == "regression" else data.multiclass
     model.fit(data.X, y)
     assert model.predict(data.X).shape == (60,)
@@ -133,7 +134,7 @@ def test_repr_shows_what_departs_from_the_defaults():
 
 
 def test_grid_search(data):
-    search = GridSearchCV(AdaCapRegressor(**SMALL), {"width": [4, 16], "depth": [1]}, cv=3)
+    search = GridSearchCV(AdaCapRegressor(**ONE), {"width": [4, 16], "depth": [1]}, cv=3)
     search.fit(data.X, data.y)
     assert search.best_params_["width"] in (4, 16)
     assert search.best_estimator_.backbone_.width == search.best_params_["width"]
@@ -160,7 +161,7 @@ def test_pipeline(data):
     ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_pickle_keeps_the_bits_and_can_go_on(options, data):
-    model = AdaCapRegressor(warm_start=True, **SMALL | options)
+    model = AdaCapRegressor(warm_start=True, **ONE | options)
     model.set_params(dropout=0).fit(data.X, data.y)
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.predict(data.X), model.predict(data.X))

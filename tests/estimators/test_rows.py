@@ -128,7 +128,7 @@ def test_folds_are_disjoint_of_one_size_and_leave_out_a_remainder(n_rows, n_fold
     n_folds = min(n_folds, n_rows)
     rng = np.random.default_rng(seed)
     strata = rng.integers(0, 3, n_rows) if stratify else None
-    folds = fold_rows(n_rows, n_folds, strata, rng)
+    folds = fold_rows(n_rows, n_folds, 2048, strata, rng)
     held = [row for _, valid in folds for row in valid]
     assert len(set(held)) == len(held) == n_rows - n_rows % n_folds
     assert {len(valid) for _, valid in folds} == {n_rows // n_folds}
@@ -138,12 +138,12 @@ def test_folds_are_disjoint_of_one_size_and_leave_out_a_remainder(n_rows, n_fold
 
 def test_folds_keep_the_shares_of_the_classes(seed):
     strata = np.repeat([0, 1], [40, 20])
-    for _, valid in fold_rows(60, 5, strata, np.random.default_rng(seed)):
+    for _, valid in fold_rows(60, 5, 2048, strata, np.random.default_rng(seed)):
         assert np.bincount(strata[valid]).tolist() == [8, 4]
 
 
 def test_folds_that_would_leave_one_row_hold_out_nothing():
-    for train, valid in fold_rows(2, 2, None, np.random.default_rng(0)):
+    for train, valid in fold_rows(2, 2, 2048, None, np.random.default_rng(0)):
         assert (train.tolist(), valid.tolist()) == ([0, 1], [])
 
 
@@ -152,4 +152,10 @@ def test_more_folds_than_rows_are_refused():
         ValueError,
         match=r"n_estimators=5 needs at least 5 different rows, got 4. Use fewer members or bagg",
     ):
-        fold_rows(4, 5, None, np.random.default_rng(0))
+        fold_rows(4, 5, 2048, None, np.random.default_rng(0))
+
+
+def test_folds_of_many_rows_are_as_large_as_is_of_use():
+    folds = fold_rows(100, 4, 10, None, np.random.default_rng(0))
+    assert [(len(train), len(valid)) for train, valid in folds] == 4 * [(90, 10)]
+    assert len({row for _, valid in folds for row in valid}) == 40

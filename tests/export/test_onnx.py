@@ -65,6 +65,7 @@ def test_policy_none(tmp_path, seed):
 @pytest.mark.parametrize("name", BACKBONES)
 def test_every_backbone(frame, target, tmp_path, name, batch_norm, dropout):
     options = {"architecture": name, "batch_norm": batch_norm, "dropout": dropout, "depth": 2}
+    options["n_estimators"] = 1
     model = AdaCapRegressor(**TINY, **options).fit(frame, target)
     assert_same(model, tmp_path / "m.onnx", frame)
 

@@ -70,6 +70,7 @@ def test_policy_none(reload, seed):
 @pytest.mark.parametrize("name", BACKBONES)
 def test_every_backbone(frame, target, reload, name, batch_norm, dropout):
     options = {"architecture": name, "batch_norm": batch_norm, "dropout": dropout, "depth": 2}
+    options["n_estimators"] = 1
     model = AdaCapRegressor(**TINY, **options).fit(frame, target)
     assert_same(reload(model), model, frame)
 

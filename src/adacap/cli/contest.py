@@ -85,7 +85,7 @@ def run_contest(
         contest.test_ratio = len(test) / len(train)
         part = _Part(loaded, kind, train, test)
         own = build(
-            loaded.target.task, method, n_rows=len(train), seed=seed + index,
+            loaded.target.task, method, seed=seed + index,
             n_estimators=n_estimators, time_limit=time_limit,
         )  # fmt: skip
         for name, job in _jobs(own, methods, part, seed + index):

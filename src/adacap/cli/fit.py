@@ -184,9 +184,9 @@ def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, qu
     from adacap.cli.models import build, describe
     from adacap.training.callbacks import ProgressBar
 
-    model = build(loaded.target.task, n_rows=len(rows), **options)
+    model = build(loaded.target.task, **options)
     if not quiet and label != "Fitting on all rows":
-        say(f"Method: {describe(model)}.")
+        say(f"Method: {describe(model, len(rows))}.")
     model.set_params(callbacks=[ProgressBar(label)])
     model.fit(loaded.X.take(rows), loaded.target.y[rows])
     model.set_params(callbacks=None)

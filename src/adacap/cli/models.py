@@ -17,26 +17,22 @@ __all__ = ["build", "describe", "encode", "split"]
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 
-FOLDS = 5  # nets of the default bag: enough for intervals, and better than one net
-_LEAST_ROWS = 4 * FOLDS  # below which there is one net
-
 
 def build(
     task: str,
     method: str | None,
     *,
-    n_rows: int,
     seed: int,
     n_estimators: int | None = None,
     time_limit: float | None = None,
 ) -> Any:
-    """Unfitted estimator: a preset by name, a bag of default nets, or for classes one net.
+    """Unfitted estimator: a preset by name, or the default.
 
     Examples
     --------
-    >>> build("regression", None, n_rows=100, seed=0)
-    AdaCapRegressor(bagging='folds', n_estimators=5, random_state=0)
-    >>> build("regression", "fats", n_rows=100, seed=0)
+    >>> build("regression", None, seed=0, n_estimators=8)
+    AdaCapRegressor(bagging='folds', n_estimators=8, random_state=0)
+    >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
     """
@@ -46,30 +42,26 @@ def build(
     if time_limit is not None:
         options["time_limit"] = time_limit
     if method is None:
-        is_bag = task == "regression" and n_rows >= _LEAST_ROWS
-        options |= _members(n_estimators or (FOLDS if is_bag else 1))
-        return (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
-    try:
-        model = make(method, "regression" if task == "regression" else "classification", **options)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+        model: Any = (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
+    else:
+        kind = "regression" if task == "regression" else "classification"
+        try:
+            model = make(method, kind, **options)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
     if n_estimators is not None:
+        bag = {"n_estimators": n_estimators, "bagging": "folds"}
         known = model.get_params(deep=False)
-        model.set_params(**{k: v for k, v in _members(n_estimators).items() if k in known})
+        model.set_params(**{name: value for name, value in bag.items() if name in known})
     return model
 
 
-def _members(n_estimators: int) -> dict[str, Any]:
-    if n_estimators == 1:
-        return {"n_estimators": 1}
-    return {"n_estimators": n_estimators, "bagging": "folds"}
-
-
-def describe(model: Any) -> str:
+def describe(model: Any, n_rows: int) -> str:
     """A model in words, such as ``AdaCapRegressor, 5 nets (one per fold)``."""
-    parameters = model.get_params(deep=False)
-    n = parameters["n_estimators"]
-    folds = " (one per fold)" if n > 1 and parameters.get("bagging") == "folds" else ""
+    from adacap.estimators.settings import members_of, setting_of
+
+    n = members_of(model, n_rows)
+    folds = " (one per fold)" if n > 1 and setting_of(model, "bagging") == "folds" else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
 
 

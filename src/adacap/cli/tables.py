@@ -70,7 +70,7 @@ def load_rows(
     """
     if task not in TASKS:
         raise UsageError(suggest(task, TASKS, "task"))
-    model = build("regression", method, n_rows=10**6, seed=seed)  # refuses an unknown method
+    model = build("regression", method, seed=seed)  # refuses an unknown method
     known = [name for text in targets for name in (text, *text.split(","))]
     source = open_table(path, known, text)
     names = split_names(targets, source, "target column")
@@ -93,12 +93,16 @@ def load_rows(
 
 
 def _seen(model: Any) -> int:
-    """Rows that a training run can look at."""
+    """Rows that the nets can look at, each in an order of its own."""
+    from adacap.estimators.settings import members_of, setting_of
+
     parameters = model.get_params(deep=False)
-    batch_size, max_iter = parameters["batch_size"], parameters["max_iter"]
-    if not isinstance(batch_size, int) or parameters.get("max_epochs"):
-        return _MANY_ROWS  # bounded by time or by a rule of its own
-    return batch_size * int(max_iter)
+    if parameters.get("max_epochs"):
+        return _MANY_ROWS  # bounded by time
+    batch_size, max_iter = (setting_of(model, name) for name in ("batch_size", "max_iter"))
+    if batch_size is None or max_iter is None:
+        return _MANY_ROWS  # a rule of its own
+    return int(batch_size * max_iter * members_of(model, _MANY_ROWS))
 
 
 def _mask(target: Target) -> Any:

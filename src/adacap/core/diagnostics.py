@@ -10,7 +10,7 @@ from adacap.core.losses import loss_named
 from adacap.core.permutation import stack_labels
 from adacap.core.tikhonov import ridge_fit
 
-__all__ = ["cook_distance", "label_fits", "permutation_p_value", "press_r2", "shuffled_losses"]
+__all__ = ["cook_distance", "label_fits", "lowest_losses", "permutation_p_value", "press_r2"]
 
 
 @torch.no_grad()
@@ -60,19 +60,23 @@ def label_fits(
 
 
 @torch.no_grad()
-def shuffled_losses(
-    prediction: Tensor,
+def lowest_losses(
+    predictions: Tensor,
     targets: Tensor,
     permutations: Tensor,
     *,
     loss: str = "rmse",
     sample_weight: Tensor | None = None,
 ) -> Tensor:
-    """Loss of given predictions against the true labels, then against each permutation of them.
+    """Lowest loss of several predictions against the true labels, then against each permutation.
+
+    Whoever chooses the best of several predictions by the labels has to be compared with labels in
+    random order for which the best was chosen too.
 
     Parameters
     ----------
-    prediction, targets : Tensor of shape (n_samples, n_targets)
+    predictions : Tensor of shape (S, n_samples, n_targets)
+    targets : Tensor of shape (n_samples, n_targets)
     permutations : Tensor of shape (T, n_samples), int64
     loss : {"rmse", "bce", "ce"}, default="rmse"
     sample_weight : Tensor of shape (n_samples,), optional
@@ -84,12 +88,18 @@ def shuffled_losses(
     Examples
     --------
     >>> y = torch.tensor([[1.0], [3.0]])
-    >>> shuffled_losses(y, y, torch.tensor([[1, 0]])).round().tolist()
+    >>> lowest_losses(torch.stack([y, y.flip(0)]), y, torch.tensor([[1, 0]])).round().tolist()
+    [0.0, 0.0]
+    >>> lowest_losses(y[None], y, torch.tensor([[1, 0]])).round().tolist()
     [0.0, 2.0]
     """
     labels = stack_labels(targets.double(), permutations)
-    same = prediction.double().unsqueeze(1).expand_as(labels)
-    return loss_named(loss)(same, labels, sample_weight)
+    set_loss = loss_named(loss)
+    each = [
+        set_loss(prediction.double().unsqueeze(1).expand_as(labels), labels, sample_weight)
+        for prediction in predictions
+    ]
+    return torch.stack(each).amin(0)
 
 
 def permutation_p_value(losses: Tensor) -> float:

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ from adacap.estimators.inputs import (
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
+from adacap.estimators.settings import ONE_NET, members_of, setting_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
@@ -52,6 +53,7 @@ Floats = npt.NDArray[np.float64]
 Codec = RegressionCodec | ClassCodec
 
 _PREDICT_CHUNK = 1024
+_MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 
 
 class AdaCapBase(Inspection, BaseEstimator, ABC):
@@ -63,7 +65,6 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
     _codec: type[RegressionCodec] | type[ClassCodec]
     _auto_scheme: str
     _auto_architecture: str
-    _by_rule: frozenset[str] = frozenset()  # parameters that may be "auto" beyond those below
 
     def __init__(
         self,
@@ -74,18 +75,18 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         depth: int | Sequence[int] | None = None,
         n_permutations: int = 16,
         mlr_form: Literal["difference", "absolute_gap"] = "difference",
-        lambda_init: float | Literal["max_sensitivity"] = "max_sensitivity",
+        lambda_init: float | Literal["auto", "max_sensitivity"] = "auto",
         lambda_grid: tuple[float, float, int] | Sequence[float] | None = None,
         fit_intercept: bool = True,
-        max_iter: int = 200,
+        max_iter: int | Literal["auto"] = "auto",
         max_epochs: int | None = None,
-        max_lr: float = 1e-2,
+        max_lr: float | Literal["auto"] = "auto",
         optimizer: OptimizerLike = "adamw",
         scheduler: SchedulerLike = "onecycle",
         weight_decay: float | Literal["auto"] = "auto",
         dropout: float | Literal["auto"] = "auto",
         batch_norm: bool | Literal["auto"] = "auto",
-        batch_size: int = 2048,
+        batch_size: int | Literal["auto"] = "auto",
         validation_fraction: float = 0.2,
         calibration_fraction: float = 0.0,
         temperature: float | Literal["auto"] = "auto",
@@ -93,8 +94,8 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         patience: int | None = None,
         refit_head: bool = True,
         refit_net: bool | Literal["auto"] = "auto",
-        n_estimators: int = 1,
-        bagging: Literal["seeds", "folds"] = "seeds",
+        n_estimators: int | Literal["auto"] = "auto",
+        bagging: Literal["auto", "seeds", "folds"] = "auto",
         preprocessing: Literal["default", "paper", "none"] = "default",
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -195,7 +196,8 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         merged = merge_rows(table, self._codec.numbers(y), weight)
         table, y, weight = table.take(merged.index), y[merged.index], merged.weight
         origin = origin[merged.index]
-        seeds = self.seeds_ if going_on else member_seeds(self.random_state, self.n_estimators)
+        most = setting_of(self, "n_estimators")
+        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
         every, (keep, aside) = y, self._set_aside(y, seeds[0], going_on)
         if len(aside):
             later = table.take(aside), y[aside], None if weight is None else weight[aside]
@@ -209,6 +211,8 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
                 f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
                 f"n_samples={len(coded)}."
             )
+        if not going_on:
+            seeds = seeds[: members_of(self, len(coded))]
         if going_on:
             encoder = self.encoder_
             encoded = encoder.transform(table)
@@ -226,7 +230,7 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         strata = codec.strata(coded)
         members = self._member_rows(len(coded), strata, seeds, valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
-        turns = self._backbones(scheme)
+        turns = self._backbones(scheme, len(members))
         backbones = [turns[k % len(turns)] for k in range(len(members))]
         if going_on:
             self._refuse_other_nets(scheme, one_or_each(backbones), sample_shape)
@@ -282,6 +286,11 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
 
+    @property
+    def _auto(self) -> Mapping[str, Any]:
+        """What "auto" stands for; None where another method decides."""
+        return ONE_NET
+
     @abstractmethod
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes that rest on rows the nets were not trained on."""
@@ -322,12 +331,17 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         everything = (np.arange(n_rows), np.arange(0))
         if external:
             parts = [everything] * len(seeds)
-        elif self.bagging == "folds" and len(seeds) > 1:
-            parts = fold_rows(n_rows, len(seeds), strata, np.random.default_rng(seeds[0]))
+        elif self._has_folds(len(seeds)):
+            rng = np.random.default_rng(seeds[0])
+            parts = fold_rows(n_rows, len(seeds), _MOST_HELD, strata, rng)
         else:
             parts = [
                 hold_out(
-                    n_rows, self.validation_fraction, 2048, strata, np.random.default_rng(seed)
+                    n_rows,
+                    self.validation_fraction,
+                    _MOST_HELD,
+                    strata,
+                    np.random.default_rng(seed),
                 )
                 for seed in seeds
             ]
@@ -363,7 +377,7 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
             score=codec.score(self.select_by),
             mlr_form=self.mlr_form,
             n_permutations=self.n_permutations,
-            lambda_init=self.lambda_init,
+            lambda_init=setting_of(self, "lambda_init"),
             grid=grid_of(self.lambda_grid),
             fit_intercept=self.fit_intercept,
             refit_head=self.refit_head,
@@ -373,10 +387,10 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
 
     def _pace(self, backbone: BackboneSpec, n_train: int) -> dict[str, Any]:
         """Steps, learning rate and batch size for nets of this backbone."""
-        max_iter = self.max_iter
+        pace = {name: setting_of(self, name) for name in ("max_iter", "max_lr", "batch_size")}
         if self.max_epochs is not None:
-            max_iter = self.max_epochs * max(1, n_train // self.batch_size)
-        return {"max_iter": max_iter, "max_lr": self.max_lr, "batch_size": self.batch_size}
+            pace["max_iter"] = self.max_epochs * max(1, n_train // pace["batch_size"])
+        return pace
 
     def _check_more(self) -> None:
         """Refuse parameters that only a subclass has."""
@@ -410,18 +424,24 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
             return bool(self.refit_net)
         held = len(members[0].valid)
         enough = held >= 0.1 * (held + len(members[0].train))
-        return enough and self.bagging == "seeds" and not self.warm_start
+        return enough and not self._has_folds(len(members)) and not self.warm_start
 
-    def _backbones(self, scheme: str) -> list[BackboneSpec]:
+    def _has_folds(self, n_members: int) -> bool:
+        """Whether each net holds out another fold; by default only if anything is held out."""
+        if self.bagging == "auto" and self.validation_fraction == 0:
+            return False
+        return n_members > 1 and setting_of(self, "bagging") == "folds"
+
+    def _backbones(self, scheme: str, n_members: int) -> list[BackboneSpec]:
         """The backbones that members take in turn; one, unless a list is given."""
         names: Any = self.architecture if is_list(self.architecture) else [self.architecture]
         depths: Any = self.depth if is_list(self.depth) else [self.depth]
         n_turns = math.lcm(len(names), len(depths))
-        if n_turns > max(1, self.n_estimators):
+        if n_turns > n_members:
             raise ValueError(
                 f"architecture={self.architecture!r} and depth={self.depth!r} make {n_turns} "
                 f"kinds of nets, which needs n_estimators of at least {n_turns}, got "
-                f"{self.n_estimators}."
+                f"{n_members}."
             )
         turns = range(n_turns)
         return [
@@ -440,7 +460,7 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
             dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
             batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
         )
-        if spec.batch_norm and self.batch_size == 1:
+        if spec.batch_norm and setting_of(self, "batch_size") == 1:
             raise ValueError("batch_norm needs a batch_size of at least 2, got batch_size=1.")
         return spec
 
@@ -452,8 +472,10 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
     ) -> None:
         """Refuse to go on where the parameters ask for other nets than there are."""
         refuse_other_shape("X", sample_shape, self.sample_shape_)
+        n_before = len(self.members_)
+        n_now = n_before if self.n_estimators == "auto" else self.n_estimators
         for name, old, new in (
-            ("n_estimators", len(self.members_), self.n_estimators),
+            ("n_estimators", n_before, n_now),
             ("scheme", self.scheme_, scheme),
             ("the backbone", self.backbone_, backbone),
         ):

@@ -12,17 +12,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap.core.diagnostics import (
-    label_fits,
-    permutation_p_value,
-    press_r2,
-    shuffled_losses,
-)
+from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
 from adacap.core.losses import constant_fit
 from adacap.core.permutation import draw_permutations
 from adacap.estimators.capacity import Capacity, MemberCapacity
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, solved_share, width_of
-from adacap.estimators.held_out import Evidence, _pool, pooled_outputs, pooled_residuals
+from adacap.estimators.held_out import Evidence, _pool, pooled_residuals
 from adacap.exceptions import NumericalWarning
 
 __all__ = ["read_capacity"]
@@ -72,12 +67,11 @@ def read_capacity(
         loss=recipe.loss,
         baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
         members=tuple(
-            _summary(member, fit, recipe, rows, valid)
-            for member, fit in zip(members, fits, strict=True)
+            _summary(member, fit, rows) for member, fit in zip(members, fits, strict=True)
         ),
         p_value=permutation_p_value(mean_fits) if known else None,
         press_r2=_press(index, residuals, rows),
-        holdout_p_value=_holdout(members, recipe, rows, valid),
+        holdout_p_value=_holdout(members, valid is not None),
         rows=origin[index[part].numpy()].astype(np.int64),
         residuals=residuals[part].numpy().reshape(-1, len(scale)) * scale,
         leverage=leverage[part].numpy(),
@@ -122,9 +116,7 @@ def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | No
             return None
 
 
-def _summary(
-    member: FittedMember, fits: Tensor | None, recipe: Recipe, rows: Rows, valid: Rows | None
-) -> MemberCapacity:
+def _summary(member: FittedMember, fits: Tensor | None, rows: Rows) -> MemberCapacity:
     press = None
     if member.left_out is not None:
         press = _press(member.left_out.index, member.left_out.residuals, rows)
@@ -135,7 +127,7 @@ def _summary(
         fit_permuted=None if fits is None else float(fits[1:].mean()),
         p_value=None if fits is None else permutation_p_value(fits),
         press_r2=press,
-        holdout_p_value=_holdout([member], recipe, rows, valid),
+        holdout_p_value=_holdout([member]),
     )
 
 
@@ -156,20 +148,17 @@ def _pooled_leverage(members: Sequence[FittedMember], n_rows: int) -> Tensor:
     return _pool(parts, n_rows)[1].flatten()
 
 
-@torch.no_grad()
-def _holdout(
-    members: Sequence[FittedMember], recipe: Recipe, rows: Rows, valid: Rows | None
-) -> float | None:
-    """Permutation p-value of the mean prediction of rows held out; None for fewer than 4."""
-    held = valid or rows
-    index, outputs = pooled_outputs(members, len(held.x))
-    n_permutations, n_rows = _sizes(len(index), rows.targets.shape[1])
-    if n_rows < 4:
+def _holdout(members: Sequence[FittedMember], same_rows: bool = False) -> float | None:
+    """Permutation p-value of the predictions of rows held out; None for too few.
+
+    Losses of members may be averaged where all hold out the same rows, or no two the same row.
+    Otherwise the p-values depend on each other in unknown ways; twice their mean still holds.
+    """
+    held = [m.held_out for m in members if m.held_out is not None]
+    losses = [h.lowest_losses for h in held if h.lowest_losses is not None]
+    if not losses:
         return None
-    index = index[:n_rows]
-    draws = draw_permutations(n_rows, n_permutations, torch.Generator().manual_seed(_SEED))
-    losses = shuffled_losses(
-        outputs[:n_rows], held.targets[index].cpu(), draws,
-        loss=recipe.loss, sample_weight=None if held.weight is None else held.weight[index].cpu(),
-    )  # fmt: skip
-    return permutation_p_value(losses)
+    rows = torch.cat([member.rows.valid for member in members])
+    if same_rows or len(rows.unique()) == len(rows):
+        return permutation_p_value(torch.stack(losses).mean(0))
+    return min(1.0, 2 * sum(map(permutation_p_value, losses)) / len(losses))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_parameters"]
 
+_RULES = ("auto", "max_sensitivity")  # for the start of λ
+
 
 def check_parameters(estimator: AdaCapBase) -> None:
     """Refuse parameters that cannot work, naming the value received and what is expected."""
@@ -23,7 +25,7 @@ def check_parameters(estimator: AdaCapBase) -> None:
     _one_of("scheme", estimator.scheme, ("auto", *SCHEMES))
     _one_of("mlr_form", estimator.mlr_form, ("difference", "absolute_gap"))
     _one_of("select_by", estimator.select_by, ("loss", "auc", "r2"))
-    _one_of("bagging", estimator.bagging, ("seeds", "folds"))
+    _one_of("bagging", estimator.bagging, ("auto", "seeds", "folds"))
     _one_of("preprocessing", estimator.preprocessing, tuple(POLICIES))
     for name in ("width", "max_iter", "batch_size", "n_estimators"):
         if not _is_by_rule(estimator, name):
@@ -46,9 +48,9 @@ def check_parameters(estimator: AdaCapBase) -> None:
     limit, rule = estimator.time_limit, estimator.lambda_init
     if limit is not None and not (_is_real(limit) and limit > 0):
         raise ValueError(f"time_limit must be positive seconds, got {limit!r}.")
-    if rule != "max_sensitivity" and not (_is_real(rule) and 0 < float(rule) < inf):
+    if rule not in _RULES and not (_is_real(rule) and 0 < float(rule) < inf):
         raise ValueError(
-            f"lambda_init must be a positive float or 'max_sensitivity', got {rule!r}."
+            f"lambda_init must be a positive float, 'auto' or 'max_sensitivity', got {rule!r}."
         )
     rate, decay = estimator.max_lr, estimator.weight_decay
     if not _is_real(rate) and not _is_by_rule(estimator, "max_lr"):
@@ -65,7 +67,7 @@ def check_parameters(estimator: AdaCapBase) -> None:
 
 def _is_by_rule(estimator: AdaCapBase, name: str) -> bool:
     """Whether a parameter is "auto" where the estimator has a rule for it."""
-    return name in estimator._by_rule and getattr(estimator, name) == "auto"
+    return name in estimator._auto and getattr(estimator, name) == "auto"
 
 
 def _check_depth(depth: Any) -> None:

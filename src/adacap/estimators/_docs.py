@@ -23,17 +23,19 @@ PARAMETERS = """Parameters
     n_permutations : int, default=16
         Permuted label sets of the MLR loss, drawn once.
     mlr_form : {"difference", "absolute_gap"}, default="difference"
-    lambda_init : float or "max_sensitivity", default="max_sensitivity"
-        Start of λ, a number or the paper's rule on the first minibatch.
+    lambda_init : float, "max_sensitivity" or "auto", default="auto"
+        Start of λ, a number or the paper's rule on the first minibatch. Auto is 3 for regression
+        (see ``n_estimators``), else the rule.
     lambda_grid : sequence of float, optional
         Candidates of that rule; by default the paper's 12 points from 0.1 to 10⁴.
     fit_intercept : bool, default=True
         Unpenalised intercept of the output layer.
-    max_iter : int, default=200
-        Optimiser steps, not epochs.
+    max_iter : int or "auto", default="auto"
+        Optimiser steps, not epochs; auto is 130 for regression (see ``n_estimators``), else 200.
     max_epochs : int, optional
         Sets the steps by epochs instead.
-    max_lr : float, default=0.01
+    max_lr : float or "auto", default="auto"
+        Highest learning rate; auto is 0.03 for regression (see ``n_estimators``), else 0.01.
     optimizer : str or callable, default="adamw"
         Any torch optimiser by name, or ``(param_groups, lr=...) -> Optimizer``.
     scheduler : str, callable or None, default="onecycle"
@@ -46,7 +48,8 @@ PARAMETERS = """Parameters
     batch_norm : bool or "auto", default="auto"
         Auto is 0.2 and True for the plain scheme, off otherwise, as in the paper. Both concern
         named architectures only.
-    batch_size : int, default=2048
+    batch_size : int or "auto", default="auto"
+        Rows of a step; auto is 512 for regression (see ``n_estimators``), else 2048.
     validation_fraction : float, default=0.2
         Share of the rows, at most 2048, held out to choose the best iteration; 0 keeps the last.
     calibration_fraction : float, default=0.0
@@ -64,11 +67,14 @@ PARAMETERS = """Parameters
         Solve the output layer once more on all rows, held-out ones included.
     refit_net : bool or "auto", default="auto"
         Train anew on all rows up to the best iteration. Auto does so where at least a tenth of
-        the rows is held out, unless ``bagging="folds"`` or ``warm_start=True``.
-    n_estimators : int, default=1
-        Nets whose outputs are averaged.
-    bagging : {"seeds", "folds"}, default="seeds"
-        Each net gets another seed and hold-out, or another fold as its hold-out.
+        the rows is held out, unless there is a net per fold or ``warm_start=True``.
+    n_estimators : int or "auto", default="auto"
+        Nets whose outputs are averaged. Auto is 5 for regression with a named architecture and a
+        closed-form output layer (fewer below 10 rows), and 1 for classification, the plain scheme
+        and an architecture of your own. Other parameters that are auto follow it.
+    bagging : {"auto", "seeds", "folds"}, default="auto"
+        Each net gets another seed and hold-out, or another fold, of at most 2048 rows, as its
+        hold-out. Auto is folds for regression, unless ``validation_fraction=0``, else seeds.
     preprocessing : {"default", "paper", "none"}, default="default"
         How columns become numbers; see :class:`TableEncoder`.
     n_jobs : int, optional

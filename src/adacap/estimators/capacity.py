@@ -67,7 +67,8 @@ class Capacity:
     All of it speaks of the output layer *given* the features: the hidden layers have seen the
     labels too, so ``p_value``, ``press_r2`` and the leave-one-out residuals flatter the model
     where the features themselves are overfitted. ``holdout_p_value`` does not: it comes from rows
-    set aside before training (only the best iteration was chosen on them).
+    set aside before training. Only the best iteration was chosen on them, and for labels in
+    random order it is chosen too.
 
     Attributes
     ----------
@@ -90,7 +91,8 @@ class Capacity:
     press_r2 : float or None
         R² of the leave-one-out predictions; of an ensemble, those of the averaged prediction.
     holdout_p_value : float or None
-        Permutation p-value of the predictions of rows held out; None where none were.
+        Permutation p-value of the predictions of rows held out, by the iteration that suits the
+        labels best in each order of them; None where fewer than 4 were held out.
     rows : ndarray of shape (m,)
         Positions in the training table of the rows read: all different ones, or a sample of them.
     residuals : ndarray of shape (m, n_targets)

@@ -8,6 +8,7 @@ from adacap.estimators._base import AdaCapBase
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.estimators.regressor import AdaCapRegressor
+from adacap.estimators.settings import TUNED
 from adacap.nn.presets import PRESETS, Preset, suggest
 
 __all__ = ["make"]
@@ -20,13 +21,6 @@ _MLR_ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "regression": MLRNetRegressor,
     "classification": MLRNetClassifier,
 }
-
-_FOLDS = {"n_estimators": 5, "bagging": "folds", "batch_size": 512}
-TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_FOLDS, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
-    "balanced": {**_FOLDS, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
-}
-"""Settings by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
 
 _TEN_MINUTES = 600.0  # for each net
 _BOTH_DEPTHS = {"depth": (1, 2), "n_estimators": 20}
@@ -99,6 +93,9 @@ def _protocol(preset: Preset) -> dict[str, Any]:
         "weight_decay": 0.0,
         "fit_intercept": False,
         "refit_net": True,
+        "lambda_init": "max_sensitivity",
+        "n_estimators": 1,
+        "bagging": "seeds",
         "preprocessing": "paper",
         "select_by": "auc",
     }

@@ -268,7 +268,7 @@ class _Run:
         self, recipe: Recipe, nets: list[Net], members: Sequence[MemberRows], group: list[int]
     ) -> list[Trained]:
         """Train the members of one group as one computation."""
-        chosen = [members[k] for k in group]
+        chosen = [_seen_by(recipe.config, members[k]) for k in group]
         valid = self.valid
         data = TrainingData(
             self.rows.x,
@@ -294,6 +294,15 @@ class _Run:
                 callbacks=(*extra, *self.callbacks),
                 keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
             )
+
+
+def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:
+    """A member with the rows that its steps can reach; of the rest nothing need be prepared."""
+    most = config.max_iter * config.batch_size
+    if len(member.train) <= most:
+        return member
+    draw = torch.randperm(len(member.train), generator=torch.Generator().manual_seed(member.seed))
+    return replace(member, train=member.train[draw[:most].sort().values])
 
 
 def _objective(recipe: Recipe, members: Sequence[MemberRows]) -> Objective:

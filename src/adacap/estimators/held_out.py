@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from adacap.core.diagnostics import lowest_losses
 from adacap.core.leave_one_out import loo_residuals
+from adacap.core.permutation import draw_permutations
 from adacap.exceptions import NumericalWarning
 from adacap.nn.heads import TikhonovHead, linear_from
 from adacap.training.data import MemberRows
@@ -26,6 +28,8 @@ __all__ = [
 ]  # fmt: skip
 
 _CHUNK = 8192
+_LEAST_TESTED = 4  # rows held out, for a test on them
+N_PERMUTATIONS = 199
 _MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors have nothing more to tell
 
 
@@ -35,12 +39,15 @@ class HeldOut:
 
     ``linear`` was solved without these rows; None once the net has been trained anew on all rows.
     ``inflation`` is the mean error on these rows over the mean leave-one-out error on the training
-    rows, whose features the net has learnt; None without a solved layer.
+    rows, whose features the net has learnt; None without a solved layer. ``lowest_losses`` are
+    those of :func:`adacap.core.diagnostics.lowest_losses` over the iterations, of the labels and
+    of permutations of them; None for fewer than 4 rows.
     """
 
     linear: nn.Linear | None
     outputs: Tensor  # (n_valid, c)
     inflation: Tensor | None = None  # (c,)
+    lowest_losses: Tensor | None = None  # (1 + T,)
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,23 @@ def held_out(
         inflation = _mean_error(outputs - held.targets, held.weight) / _mean_error(
             left.residuals[seen], weight
         )
-    return HeldOut(linear, outputs, inflation)
+    return HeldOut(linear, outputs, inflation, _lowest(result.trace, held, recipe.loss))
+
+
+def _lowest(trace: Tensor | None, held: Rows, loss: str) -> Tensor | None:
+    """Losses of the iterations on the first rows held out, by labels in many orders.
+
+    Every member sees the same permutations, so that losses on the same rows, or on rows that no
+    other member holds out, can be averaged.
+    """
+    if trace is None or trace.shape[1] < _LEAST_TESTED:
+        return None
+    n_rows = trace.shape[1]
+    draws = draw_permutations(n_rows, N_PERMUTATIONS, torch.Generator().manual_seed(0))
+    return lowest_losses(
+        trace, held.targets[:n_rows], draws.to(trace.device), loss=loss,
+        sample_weight=None if held.weight is None else held.weight[:n_rows],
+    ).cpu()  # fmt: skip
 
 
 def _rows_at(rows: Rows, index: Tensor) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -48,10 +48,6 @@ class MLRNetBase(AdaCapBase):
     """
 
     _auto_target_dither: float
-    _by_rule = frozenset({"max_iter", "max_lr", "batch_size"})
-    max_iter: Any  # an integer, or "auto"
-    max_lr: Any
-    batch_size: Any
 
     def __init__(
         self,
@@ -123,6 +119,11 @@ class MLRNetBase(AdaCapBase):
                 raise ValueError(
                     f"top must be at most n_estimators={self.n_estimators}, got {self.top}."
                 )
+
+    @property
+    def _auto(self) -> Mapping[str, Any]:
+        """By depth and width, in :meth:`_pace`."""
+        return {"bagging": "seeds", "max_iter": None, "max_lr": None, "batch_size": None}
 
     def _target_dither(self) -> Any:
         return self._auto_target_dither if self.target_dither == "auto" else self.target_dither

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from adacap.estimators._base import AdaCapBase
 from adacap.estimators._docs import documented
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.intervals import IntervalData, IntervalMethod, errors_of, interval
+from adacap.estimators.settings import ONE_NET, TUNED
 from adacap.estimators.targets import RegressionCodec
 
 __all__ = ["AdaCapRegressor"]
@@ -124,6 +126,12 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         errors = errors_of(*self._compare(X, y, sample_weight))
         self.intervals_ = replace(self.intervals_, split=errors)
         return self
+
+    @property
+    def _auto(self) -> Mapping[str, Any]:
+        """Measured for named architectures with the closed-form output layer."""
+        is_known = self.scheme != "plain" and not callable(self.architecture)
+        return TUNED["balanced"] if is_known else ONE_NET
 
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         return {"intervals_": IntervalData.of(evidence)}

@@ -111,9 +111,9 @@ def _spread(order: Index, classes: Index) -> Index:
 
 
 def fold_rows(
-    n_rows: int, n_folds: int, strata: Index | None, rng: np.random.Generator
+    n_rows: int, n_folds: int, most: int, strata: Index | None, rng: np.random.Generator
 ) -> list[tuple[Index, Index]]:
-    """Disjoint validation folds of one size, each with all other rows to train on.
+    """Disjoint validation folds of one size, ``most`` at most, with all other rows to train on.
 
     Members with equally many rows are trained as one computation, so the few rows that do not
     divide by the number of folds are held out by none of them. Where a fold would leave fewer than
@@ -121,7 +121,7 @@ def fold_rows(
 
     Examples
     --------
-    >>> folds = fold_rows(7, 3, None, np.random.default_rng(0))
+    >>> folds = fold_rows(7, 3, 2048, None, np.random.default_rng(0))
     >>> [(len(train), len(valid)) for train, valid in folds]
     [(5, 2), (5, 2), (5, 2)]
     """
@@ -132,7 +132,7 @@ def fold_rows(
         )
     if n_rows - n_rows // n_folds < 2:
         return [(np.arange(n_rows), np.arange(0))] * n_folds
-    order = rng.permutation(n_rows)[n_rows % n_folds :]
+    order = rng.permutation(n_rows)[n_rows - n_folds * min(n_rows // n_folds, most) :]
     if strata is not None:
         order = order[np.argsort(strata[order], kind="stable")]
     fold = np.full(n_rows, -1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adacap.estimators.settings import setting_of
 from adacap.estimators.targets import ClassCodec
 from adacap.report.prediction_figures import IntervalCoverage
 from adacap.report.scores import MethodScores, compare
@@ -81,8 +82,8 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
     if press is not None and press - r2 > 0.2:
         yield (
             f"The hidden layers have learned rows by heart: R² is {press:.2f} when a row is left "
-            f"out of the output layer alone, and {r2:.2f} on test rows. A bag "
-            "(bagging='folds', n_estimators=5), more weight_decay or a smaller width may help."
+            f"out of the output layer alone, and {r2:.2f} on test rows. More nets "
+            "(n_estimators), more weight_decay or a smaller width may help."
         )
     auc = own.scores.get("AUC", float("nan"))
     if auc < 0.6:
@@ -127,9 +128,10 @@ def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:
 def _training(estimator: Any) -> Iterator[str]:
     n_iter = len(estimator.history_)
     limit = estimator.time_limit is not None and not estimator.warm_start
-    if limit and isinstance(estimator.max_iter, int) and n_iter < estimator.max_iter:
+    max_iter = setting_of(estimator, "max_iter")
+    if limit and max_iter is not None and n_iter < max_iter:
         yield (
-            f"Training ended at the time limit, after {n_iter} of {estimator.max_iter} "
+            f"Training ended at the time limit, after {n_iter} of {max_iter} "
             "iterations: allow more time."
         )
     elif estimator.best_iter_ >= 0.98 * n_iter - 1 and "valid_score" in estimator.history_[-1]:

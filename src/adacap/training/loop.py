@@ -28,6 +28,7 @@ __all__ = ["Trained", "train"]
 
 # Validation rows × weights up to which a backward pass over them costs less than a second forward.
 _CHEAP = 15_000_000
+_MOST_TRACED = 64, 128  # steps and validation rows whose predictions are kept
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Trained:
     best_step: int
     best_score: float
     history: History
+    trace: Tensor | None = None  # (S, m, c): predictions of some validation rows along the way
 
 
 def train(
@@ -89,6 +91,7 @@ def train(
     features = _Features(members, data)
     state = TrainingState(members, config.max_iter)
     records: list[dict[str, list[float]]] = []
+    trace: list[Tensor] = []
     _keep_freed_memory()
     start = last = time.perf_counter()
     with ExitStack() as stack:
@@ -109,7 +112,11 @@ def train(
                     f"max_lr is now {config.max_lr:g}."
                 ) from error
             if data.valid is not None:
-                record["valid_score"] = _validate(features, data.valid, held_out, loss, score)
+                held_out = features.of_valid() if held_out is None else held_out
+                prediction = _predict(held_out, loss)
+                record["valid_score"] = SCORES[score](prediction, *data.valid[1:]).tolist()
+                if step % math.ceil(config.max_iter / _MOST_TRACED[0]) == 0:
+                    trace.append(prediction[:, : _MOST_TRACED[1]].clone())
             if (lam := _lambda(members)) is not None:
                 record["lambda"] = lam
             best.offer(step, record.get("valid_score"), loss)
@@ -131,7 +138,7 @@ def train(
             if best.exhausted(step) or state.stop or late:
                 break
             last = now
-    return best.result(records)
+    return best.result(records, trace)
 
 
 def _keep_freed_memory() -> None:
@@ -172,7 +179,8 @@ class _Features:
         """Features of the validation rows, by a pass of their own."""
         assert self.valid is not None
         self.members.train(False)
-        return self.members.hidden(self.valid)
+        with torch.no_grad():
+            return self.members.hidden(self.valid)
 
 
 class _Best:
@@ -229,8 +237,9 @@ class _Best:
                     self.active[k] = step - self.step[k] < self.patience
         return not any(self.active)
 
-    def result(self, records: list[dict[str, list[float]]]) -> list[Trained]:
+    def result(self, records: list[dict[str, list[float]]], trace: list[Tensor]) -> list[Trained]:
         self.members.restore(self.snapshot)
+        traced = torch.stack(trace, 1) if trace else None  # (K, S, m, c)
         return [
             Trained(
                 net,
@@ -239,6 +248,7 @@ class _Best:
                 self.step[k],
                 self.score[k],
                 History([{name: v[k] for name, v in record.items()} for record in records[:n]]),
+                None if traced is None else traced[k],
             )
             # a member that ended early has no later history
             for k, (net, n) in enumerate(zip(self.members.unstack(), self.n_steps, strict=True))
@@ -246,17 +256,9 @@ class _Best:
 
 
 @torch.no_grad()
-def _validate(
-    features: _Features,
-    valid: tuple[Tensor, Tensor, Tensor | None],
-    hidden: Tensor | None,
-    loss: StepLoss,
-    score: str,
-) -> list[float]:
-    hidden = features.of_valid() if hidden is None else hidden
-    prediction = torch.baddbmm(loss.intercept.unsqueeze(1), hidden, loss.coef)
-    scores: list[float] = SCORES[score](prediction, *valid[1:]).tolist()
-    return scores
+def _predict(hidden: Tensor, loss: StepLoss) -> Tensor:
+    """Outputs ``(K, n, c)`` by the layers that were just solved."""
+    return torch.baddbmm(loss.intercept.unsqueeze(1), hidden, loss.coef)
 
 
 def _lambda(members: Members) -> list[float] | None:
