@@ -12,10 +12,14 @@ Row = dict[str, Any]
 
 
 def medians(
-    actions: Mapping[str, Callable[[], object]], seconds: float, least: int = 3, most: int = 200
+    actions: Mapping[str, Callable[[], object]],
+    seconds: float,
+    least: int = 3,
+    most: int = 200,
+    warm: bool = True,
 ) -> dict[str, float]:
     """Median seconds of each action, all taken in turn, so that a slow moment hits every one."""
-    for action in actions.values():
+    for action in actions.values() if warm else ():
         action()  # first calls allocate, import and tune
     times: dict[str, list[float]] = {name: [] for name in actions}
     start = time.perf_counter()

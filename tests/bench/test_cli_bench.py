@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adacap.bench.jobs import Job, Record
+from adacap.bench.methods import METHODS
 from adacap.bench.plan import Skipped
 from adacap.bench.runner import Summary
 from adacap.bench.store import Store
@@ -171,6 +172,31 @@ def test_status_as_json(call, filled):
     assert found["counts"] == {"ok": 2, "failed": 2, "timeout": 1}
     assert {"status": "timeout", "method": "ridge", "task": "builtin-diabetes", "n": 1,
             "reason": "Stopped."} in found["failures"]  # fmt: skip
+
+
+def test_status_says_what_became_of_each_method(call, filled):
+    with Store(filled) as store:
+        record = Record(
+            Job("builtin-diabetes", 0, "their-net"), "ok", "a", "regression", "Peer",
+            fit_seconds=2.0, metrics={"rmse": 0.5},
+        )  # fmt: skip
+        store.add(record)
+        job = Job("builtin-diabetes", 0, "lasso")
+        store.add(Record(job, "failed", "a", "regression", "Linear", traceback="ValueError: a|b"))
+    lines = call("status", str(filled), "--methods").stdout.splitlines()
+    assert lines[2] == "| `their-net` | Peer | ran | 1 | 0.5000 | 2.00 |  |"
+    assert "| `ridge` | Linear | ran | 2 of 5 |  |  | ValueError: no; Stopped. |" in lines
+    assert r"| `lasso` | Linear | failed | 0 of 1 |  |  | ValueError: a\|b |" in lines
+    assert "| `ols` | Linear | not run | 0 |  |  |  |" in lines
+    found = json.loads(call("status", str(filled), "--methods", "--json").stdout)
+    assert {row["method"] for row in found} == {*METHODS, "their-net"}
+
+
+def test_status_says_which_methods_cannot_be_run(call, filled, monkeypatch):
+    monkeypatch.setattr("adacap.bench.status.unavailable", lambda method: "needs a rocket")
+    lines = call("status", str(filled), "--methods").stdout.splitlines()
+    assert "| `ols` | Linear | unavailable | 0 |  |  | needs a rocket |" in lines
+    assert not any("not run" in line for line in lines)
 
 
 def test_status_of_an_empty_store(call, tmp_path):

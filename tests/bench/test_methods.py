@@ -25,6 +25,7 @@ from adacap.bench.methods import (
 )
 from adacap.bench.metrics.contests import CONTESTS
 from adacap.estimators.factory import MLR_NETS
+from adacap.estimators.settings import TUNED
 from adacap.nn.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +154,7 @@ def test_a_preset_is_built_by_its_protocol(name, kind):
 
 def test_every_preset_is_registered_under_its_scheme():
     ours = {name for name, method in METHODS.items() if method.packages == ("torch",)}
-    assert ours == set(OURS)
+    assert ours == {*OURS, *(f"adacap-{name}" for name in TUNED)}
     assert {name for name in ours if METHODS[name].category == "MLR-NN"} == set(MLR_NETS)
     scheme_of = {"AdaCap": "adacap", "Tikhonov": "tikhonov", "DNN": "plain"}
     for name in PRESETS:
@@ -215,7 +216,7 @@ def test_a_kind_that_a_method_does_not_do_is_refused(name, kind, message):
 
 
 def test_names_categories_and_kinds():
-    assert len(METHODS) == 60
+    assert len(METHODS) == 62
     assert {method.category for method in METHODS.values()} == set(CATEGORIES)
     for name, method in METHODS.items():
         assert name == method.name
@@ -328,7 +329,17 @@ def test_the_paper_group_has_the_sixteen_networks_and_nothing_later():
         *GROUPS["peers"],
         *GROUPS["tikhonov"],
         *GROUPS["mlr-nn"],
+        *(f"adacap-{name}" for name in TUNED),
     }
+
+
+@pytest.mark.parametrize("name", TUNED)
+def test_our_own_settings_are_methods_for_regression(name):
+    model = METHODS[f"adacap-{name}"].build("regression", 3)
+    assert {**model.get_params(), **TUNED[name]} == model.get_params()
+    assert (model.preprocessing, model.random_state) == ("none", 3)
+    with pytest.raises(MethodError, match="regression"):
+        METHODS[f"adacap-{name}"].build("binary", 0)
 
 
 @pytest.mark.parametrize("contest", CONTESTS, ids=lambda contest: contest.name)

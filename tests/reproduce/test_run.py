@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from adacap.bench.store import Store
 from adacap.cli import app
+from adacap.exceptions import AdaCapError
 from adacap.reproduce import Machine, items, read_folder, reproduce
 from adacap.reproduce.results import NoResultError
 
@@ -52,6 +54,49 @@ def test_ridge_is_run_once_and_then_read_from_the_state(tmp_path):
         assert [found.created for found in store.records()] == before
     again = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
     assert again == record
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path):
+    state = tmp_path / "state.sqlite"
+    words = ["c4", "--quick", "--splits", "8", "--jobs", "1", "-o", str(tmp_path), "--json"]
+    command = [sys.executable, "-m", "adacap", "reproduce", *words]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while count(state) < 3 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    kept = count(state)
+    assert 3 <= kept < 32
+    assert not (tmp_path / "c4.json").exists()
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    with Store(state, read_only=True) as store:
+        jobs = [record.job for record in store.records()]
+    assert len(jobs) == len(set(jobs)) == 32
+    assert json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))["n_jobs"] == 32
+
+
+def count(state: Path) -> int:
+    if not state.exists():
+        return 0
+    try:
+        with Store(state, read_only=True) as store:
+            return len(store.records())
+    except AdaCapError:  # being made
+        return 0
+
+
+def test_ray_gives_the_same_numbers(tmp_path):
+    pytest.importorskip("ray", reason="needs the extra ray: pip install 'adacap[ray]'")
+    words = ["c4", "--quick", "--splits", 2, "--jobs", 1, "--json"]
+    found = []
+    for engine in ("local", "ray"):
+        result = run(*words, "--engine", engine, "-o", tmp_path / engine)
+        assert result.exit_code == 0, result.output
+        found.append(json.loads((tmp_path / engine / "c4.json").read_text(encoding="utf-8")))
+    assert found[0]["rows"] == found[1]["rows"]
+    assert [record["n_failed"] for record in found] == [0, 0]
 
 
 def test_items_about_the_benchmark_read_a_store(tmp_path, made_up):

@@ -150,13 +150,23 @@ def methods(
 
 
 @app.command()
-def status(store: StorePath, as_json: AsJson = False) -> None:
+def status(
+    store: StorePath,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="What became of each method, as a Markdown table.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what a store holds, also while a run writes to it."""
     with _usage_errors():
-        from adacap.bench.status import status_of
+        from adacap.bench.status import methods_of, methods_table, status_of
         from adacap.bench.store import Store
 
         with Store(store, read_only=True) as opened:
+            if methods:
+                rows = methods_of(opened)
+                typer.echo(json.dumps(rows) if as_json else methods_table(rows))
+                return
             found = status_of(opened)
     if as_json:
         typer.echo(json.dumps(found))

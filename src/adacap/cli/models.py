@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ __all__ = ["build", "describe", "encode", "split"]
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
+Kind = Literal["regression", "classification"]
 
 
 def build(
@@ -44,7 +45,7 @@ def build(
     if method is None:
         model: Any = (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
     else:
-        kind = "regression" if task == "regression" else "classification"
+        kind: Kind = "regression" if task == "regression" else "classification"
         try:
             model = make(method, kind, **options)
         except ValueError as error:

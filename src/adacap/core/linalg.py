@@ -10,7 +10,7 @@ from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, Numerica
 
 __all__ = ["cholesky_of_gram", "gram", "normal_equations", "safe_cholesky", "solve_with"]
 
-_BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
+_BLOCK = 64  # columns of a Gram product formed at a time, upper blocks left out
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 
@@ -49,7 +49,8 @@ def _lower_gram(factor: Tensor, lam: Tensor, n_beside: int = 0) -> tuple[Tensor,
     for start in range(0, k, _BLOCK):
         stop = min(start + _BLOCK, k)
         end = stop + n_beside if stop == k else stop
-        M[..., :stop, start:end] = factor[..., :stop].mT @ factor[..., start:end]
+        part = M[..., :stop, start:end]
+        torch.matmul(factor[..., :stop].mT, factor[..., start:end], out=part)
     square = M[..., :k]
     square.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
     return square.mT, M[..., k:]  # column-major, as LAPACK wants it
@@ -81,7 +82,7 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
-    small = factor.shape[-1] < 2 * _BLOCK
+    small = factor.shape[-1] < 4 * _BLOCK
     return _factorised(gram(factor, lam) if small else _lower_gram(factor, lam)[0], factor, lam)
 
 

@@ -15,7 +15,7 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
-from torch import Tensor, nn
+from torch import nn
 
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators._checks import check_parameters
@@ -38,6 +38,7 @@ from adacap.estimators.inputs import (
     row_weights,
 )
 from adacap.estimators.inspection import Inspection
+from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
 from adacap.estimators.settings import ONE_NET, members_of, setting_of
@@ -52,7 +53,6 @@ __all__ = ["AdaCapBase"]
 Floats = npt.NDArray[np.float64]
 Codec = RegressionCodec | ClassCodec
 
-_PREDICT_CHUNK = 1024
 _MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 
 
@@ -485,33 +485,12 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
                     f"change from {old!r} to {new!r}. Set warm_start=False to start anew."
                 )
 
-    @torch.inference_mode()
     def _outputs(self, X: Any, network: nn.Module | None = None) -> npt.NDArray[np.float32]:
-        """Raw outputs (n, ...) of the network or of another one, computed in chunks of rows."""
+        """Raw outputs (n, ...) of the network or of another one."""
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.transform(table)
-        device = next(iter(self.network_.parameters())).device
-        chunks = [
-            self._chunk(network or self.network_, encoded[i : i + _PREDICT_CHUNK], device)
-            for i in range(0, len(encoded), _PREDICT_CHUNK)
-        ]
-        output: npt.NDArray[np.float32] = torch.cat(chunks).cpu().numpy()
-        return output
-
-    def _chunk(
-        self, network: nn.Module, encoded: npt.NDArray[np.float32], device: torch.device
-    ) -> Tensor:
-        """Outputs of at most one chunk of rows, padded to a full one.
-
-        Products of one shape round alike, so a row's prediction does not depend on its company.
-        """
-        n_rows = len(encoded)
-        x = as_input(encoded, self.sample_shape_, device)
-        if n_rows < _PREDICT_CHUNK:
-            x = torch.cat([x, x.new_zeros(_PREDICT_CHUNK - n_rows, *x.shape[1:])])
-        output: Tensor = network(x)[:n_rows]
-        return output
+        return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to one file, for :func:`adacap.load`.

@@ -20,6 +20,8 @@ from adacap.estimators.columns import Cells, ColumnPlan, Floats, TargetMean
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
 from adacap.estimators.tables import Table, read_table
 
+_CHUNK = 16384  # rows at once, so that temporaries stay in cache
+
 __all__ = ["POLICIES", "TableEncoder"]
 
 _LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
@@ -146,13 +148,18 @@ class TableEncoder:
             raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
         table = self._align(read_table(table))
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
+        for start in range(0, table.n_rows, _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            self._encode(table.take(rows), out[rows])
+        return out
+
+    def _encode(self, table: Table, out: npt.NDArray[np.float32]) -> None:
         k = 0
         for j, plan in enumerate(self.columns_):
             outputs = self._outputs(table, j, plan)
             for x, center, scale in zip(outputs, plan.center, plan.scale, strict=True):
                 out[:, k] = (x - center) / scale
                 k += 1
-        return out
 
     @property
     def n_features_out_(self) -> int:

@@ -18,6 +18,7 @@ from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.fitting import FittedMember, Recipe
 from adacap.estimators.regressor import AdaCapRegressor
+from adacap.estimators.settings import setting_of
 from adacap.nn.initialisation import glorot_uniform
 from adacap.training.callbacks import Callback
 from adacap.training.config import OptimizerLike, SchedulerLike
@@ -115,7 +116,7 @@ class MLRNetBase(AdaCapBase):
                 raise ValueError(f"{name} must be 0 or more{extra}, got {value!r}.")
         if self.top is not None:
             _at_least("top", self.top, 1)
-            if self.top > self.n_estimators:
+            if self.top > setting_of(self, "n_estimators"):
                 raise ValueError(
                     f"top must be at most n_estimators={self.n_estimators}, got {self.top}."
                 )

@@ -28,7 +28,7 @@ __all__ = ["Trained", "train"]
 
 # Validation rows × weights up to which a backward pass over them costs less than a second forward.
 _CHEAP = 15_000_000
-_MOST_TRACED = 64, 128  # steps and validation rows whose predictions are kept
+_MOST_TRACED = 32, 128  # steps and validation rows whose predictions are kept
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ class _Features:
         self.members = members
         self.valid = None if data.valid is None else data.valid[0]
         self.joint: Tensor | None = None
+        self.n_weights = members.n_weights
         self.n_train = data.n_train
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
@@ -173,7 +174,7 @@ class _Features:
     def _as_one(self, batch: Batch) -> bool:
         if self.valid is None or self.members.has_modes or batch.x.shape[1] < self.n_train:
             return False
-        return self.valid.shape[1] * self.members.n_weights <= _CHEAP
+        return self.valid.shape[1] * self.n_weights <= _CHEAP
 
     def of_valid(self) -> Tensor:
         """Features of the validation rows, by a pass of their own."""

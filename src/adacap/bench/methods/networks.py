@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adacap.bench.methods.factory import EVERY_KIND, Factory, check_kind
+from adacap.bench.methods.factory import EVERY_KIND, REGRESSION, Factory, check_kind
 from adacap.bench.methods.registry import Method, threads
 
 __all__ = ["METHODS", "Preset"]
@@ -33,6 +33,11 @@ _MLR_NETS = {
     "best-mlr": "of the 20 nets of `ens-mlr` the one of the best validation score",
     "top5-mlr": "of the 20 nets of `ens-mlr` the five best",
 }
+# The keys of adacap.estimators.settings.TUNED; a preset "fast" is no group of methods "fast".
+_TUNED = {
+    "fast": "5 nets of 64 gated units, one per fold, 80 iterations",
+    "balanced": "`AdaCapRegressor()`: 5 nets of 128 gated units, one per fold, 130 iterations",
+}
 _CATEGORY_OF = {"adacap": "AdaCap", "tikhonov": "Tikhonov", "plain": "DNN"}
 
 
@@ -41,10 +46,11 @@ class Preset:
     """``build`` of a preset. Columns come encoded and standardised: the net takes them as is."""
 
     name: str
+    kinds: frozenset[str] = EVERY_KIND
 
     def __call__(self, kind: str, seed: int) -> Any:
         """Fresh estimator."""
-        check_kind(kind, EVERY_KIND, self.name)
+        check_kind(kind, self.kinds, self.name)
         from adacap.estimators import make
 
         return make(
@@ -95,5 +101,16 @@ METHODS: tuple[Method, ...] = (
     *(
         Method(name, "MLR-NN", EVERY_KIND, Preset(name), ("torch",), note=note)
         for name, note in _MLR_NETS.items()
+    ),
+    *(
+        Method(
+            f"adacap-{name}",
+            "AdaCap",
+            REGRESSION,
+            Preset(name, REGRESSION),
+            ("torch",),
+            note=note,
+        )
+        for name, note in _TUNED.items()
     ),
 )
