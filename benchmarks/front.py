@@ -192,6 +192,9 @@ def draw(found: list[Point], path: Path) -> None:
 
     figure = Figure(figsize=(9, 5.5), layout="constrained")
     axes = figure.subplots()
+    best = np.minimum.accumulate([p.rmse for p in sorted(found, key=lambda p: p.seconds)])
+    times = sorted(p.seconds for p in found)
+    axes.step(times, best, where="post", color="0.75", zorder=0)
     for p in found:
         special = p.name in NAMED
         axes.plot(p.seconds, p.rmse, "s" if special else "o", color="C3" if special else "C0")
@@ -200,6 +203,9 @@ def draw(found: list[Point], path: Path) -> None:
             weight="bold" if special else "normal",
         )  # fmt: skip
     axes.set(xscale="log", xlabel="seconds per fit (mean)", ylabel="test RMSE (mean of 15 tasks)")
+    ticks = [1, 2, 3, 5, 10]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
     figure.savefig(path, dpi=120)
 
 

@@ -74,7 +74,7 @@ def predictions(estimator: Any, X: Any, y: Any, coverage: float = 0.9) -> Predic
     >>> model = AdaCapRegressor(max_iter=30, random_state=0).fit(X[:40], X[:40, 0])
     >>> found = predictions(model, X[40:], X[40:, 0])
     >>> found.actual.shape, found.method
-    ((20, 1), 'loo')
+    ((20, 1), 'cv+')
     """
     _need(estimator, RegressionCodec, "predictions", "confusion")
     actual = RegressionCodec.numbers(RegressionCodec.check(y))

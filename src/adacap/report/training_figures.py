@@ -150,7 +150,7 @@ def capacity_paths(estimator: Any) -> CapacityPaths | None:
     Examples
     --------
     >>> from adacap import AdaCapRegressor
-    >>> model = AdaCapRegressor(max_iter=30).fit(np.eye(20), np.arange(20.0))
+    >>> model = AdaCapRegressor(n_estimators=1, max_iter=30).fit(np.eye(20), np.arange(20.0))
     >>> capacity_paths(model).dof_iteration
     (array([ 0., 10., 20.]),)
     """
