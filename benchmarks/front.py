@@ -187,14 +187,18 @@ def write() -> None:
     draw(chosen_on, ROOT / "docs" / "front.png")
 
 
+def lowest_by_time(found: list[Point]) -> tuple[list[float], np.ndarray]:
+    """Seconds in order, and the lowest error to be had within each."""
+    ordered = sorted(found, key=lambda point: point.seconds)
+    return [p.seconds for p in ordered], np.minimum.accumulate([p.rmse for p in ordered])
+
+
 def draw(found: list[Point], path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 5.5), layout="constrained")
     axes = figure.subplots()
-    best = np.minimum.accumulate([p.rmse for p in sorted(found, key=lambda p: p.seconds)])
-    times = sorted(p.seconds for p in found)
-    axes.step(times, best, where="post", color="0.75", zorder=0)
+    axes.step(*lowest_by_time(found), where="post", color="0.75", zorder=0)
     for p in found:
         special = p.name in NAMED
         axes.plot(p.seconds, p.rmse, "s" if special else "o", color="C3" if special else "C0")

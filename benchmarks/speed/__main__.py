@@ -2,7 +2,7 @@
 
     make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
 
-All times are medians of interleaved repeats; compare ratios, not seconds. About five minutes on
+All times are medians of interleaved repeats; compare ratios, not seconds. About six minutes on
 two cores without other load.
 """
 

@@ -44,6 +44,14 @@ def test_lowest_losses_choose_the_best_prediction_for_each_order(normal, seed):
     torch.testing.assert_close(found[1:], torch.stack(expected))
 
 
+def test_a_prediction_that_diverged_is_chosen_by_no_order(normal, seed):
+    Y = normal(25, 1)
+    draws = draw_permutations(25, 3, torch.Generator().manual_seed(seed))
+    broken = torch.stack([Y, torch.full_like(Y, torch.nan), torch.full_like(Y, torch.inf)])
+    torch.testing.assert_close(lowest_losses(broken, Y, draws), lowest_losses(Y[None], Y, draws))
+    assert permutation_p_value(lowest_losses(broken[1:], Y, draws)) == 1.0
+
+
 def test_a_choice_by_the_labels_is_no_evidence(normal, seed):
     """Of many guesses the best is close to the labels, and to labels in any other order."""
     generator = torch.Generator().manual_seed(seed)

@@ -210,10 +210,16 @@ def test_rows_of_another_form_cannot_be_predicted(kind, change, match, data):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"scheme": "adacap", "lambda_init": "max_sensitivity"}, "gives 384 NaN .* out of 384"),
-        ({"scheme": "tikhonov", "lambda_init": "max_sensitivity"}, "gives 384 NaN .* out of 384"),
+        (
+            {"scheme": "adacap", "lambda_init": "max_sensitivity"},
+            "gives 384 NaN or infinite features out of 384 before the first",
+        ),
+        (
+            {"scheme": "tikhonov", "lambda_init": "max_sensitivity"},
+            "gives 384 NaN or infinite features out of 384 before the first",
+        ),
         ({"scheme": "adacap", "lambda_init": 1.0}, "diverged at step 0 before a usable iteration"),
-        ({"scheme": "plain"}, "diverged at step 0 .* loss is not finite. max_lr is now 0.0[13]"),
+        ({"scheme": "plain"}, "diverged at step 0 .* loss is not finite. max_lr is now 0.01"),
     ],
     ids=lambda value: str(value).split(" at 0x")[0],
 )
@@ -604,7 +610,7 @@ def test_auto_weight_decay_is_for_solved_layers_only(data):
 def test_auto_weight_decay_fades_with_the_number_of_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))
-    settings = {"validation_fraction": 0, "max_iter": 8, "width": 8, "random_state": 0}
+    settings = {"validation_fraction": 0, "max_iter": 3, "width": 8, "random_state": 0}
     auto = AdaCapRegressor(**settings).fit(X, X[:, 0])
     given = AdaCapRegressor(weight_decay=0.5, **settings).fit(X, X[:, 0])
     np.testing.assert_array_equal(auto.predict(X), given.predict(X))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from adacap.bench.jobs import UNSUCCESSFUL
 from adacap.bench.methods import METHODS, unavailable
 from adacap.bench.store import Store
+from adacap.bench.tables_text import Column, TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +29,13 @@ def status_of(store: Store) -> dict[str, Any]:
         ``counts`` by status, ``n_tasks``, ``n_methods``, and ``failures``: dicts of status,
         method, task, n and reason, the last line of the traceback.
     """
+    from adacap.bench.tables import failure_reason
+
     frame = store.frame()
     failed = frame[frame["status"].isin(UNSUCCESSFUL)]
     reasons: Counter[tuple[str, str, str, str]] = Counter(
-        (row.status, row.method, row.task, _last_line(row.traceback))
-        for row in failed.itertuples(index=False)
+        (row["status"], row["method"], row["task"], failure_reason(row))
+        for row in failed.to_dict("records")
     )
     return {
         "counts": {str(name): int(n) for name, n in frame["status"].value_counts().items()},
@@ -59,6 +62,8 @@ def methods_of(store: Store) -> list[dict[str, Any]]:
         method ran if it has a result), ``n_ok``, ``n_failed``, ``rmse`` and ``fit_seconds`` (means
         over results, None without), and ``reasons`` for what is missing. The lowest error first.
     """
+    from adacap.bench.tables import failure_reason
+
     frame = store.frame()
     parts = dict(list(frame.groupby("method")))
     rows = []
@@ -66,7 +71,7 @@ def methods_of(store: Store) -> list[dict[str, Any]]:
         part = parts.get(name, frame.iloc[:0])
         failed = part[part["status"].isin(UNSUCCESSFUL)]
         done = part[~part["status"].isin(UNSUCCESSFUL)]
-        reasons = list(dict.fromkeys(_last_line(text) for text in failed["traceback"]))
+        reasons = list(dict.fromkeys(map(failure_reason, failed.to_dict("records"))))
         outcome = "ran" if len(done) else "failed" if len(failed) else "not run"
         if not len(part) and (reason := unavailable(METHODS[name])):
             outcome, reasons = "unavailable", [reason]
@@ -85,40 +90,27 @@ def methods_of(store: Store) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["rmse"] is None, row["rmse"], row["method"]))
 
 
-def methods_table(rows: list[dict[str, Any]]) -> str:
-    """What :func:`methods_of` found, as a Markdown table.
+def methods_table(rows: list[dict[str, Any]]) -> TextTable:
+    """What :func:`methods_of` found, as a table.
 
     Examples
     --------
     >>> row = {"method": "moon", "category": "Peer", "outcome": "unavailable", "n_ok": 0}
     >>> row |= {"n_failed": 0, "rmse": None, "fit_seconds": None, "reasons": ["needs a rocket"]}
-    >>> print(methods_table([row]))
-    | method | category | outcome | results | mean RMSE | seconds per fit | reason |
-    |---|---|---|---|---|---|---|
-    | `moon` | Peer | unavailable | 0 |  |  | needs a rocket |
+    >>> print(methods_table([row]).to_markdown().splitlines()[-1])
+    | moon | Peer | unavailable | 0 | 0 | – | – | needs a rocket |
     """
-    lines = ["| method | category | outcome | results | mean RMSE | seconds per fit | reason |"]
-    lines.append("|---|---|---|---|---|---|---|")
-    for row in rows:
-        total = row["n_ok"] + row["n_failed"]
-        results = f"{row['n_ok']} of {total}" if row["n_failed"] else str(total)
-        reasons = "; ".join(row["reasons"]).replace("|", "\\|")
-        cells = [f"`{row['method']}`", row["category"], row["outcome"], results]
-        cells += [_number(row["rmse"], 4), _number(row["fit_seconds"], 2), reasons]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    columns = (
+        Column("method"), Column("category"), Column("outcome"), Column("results", 0),
+        Column("failures", 0), Column("mean RMSE", 4, "min"), Column("seconds per fit", 2),
+        Column("reason"),
+    )  # fmt: skip
+    names = ("method", "category", "outcome", "n_ok", "n_failed", "rmse", "fit_seconds")
+    cells = tuple((*(row[name] for name in names), "; ".join(row["reasons"])) for row in rows)
+    return TextTable("methods", "What became of each method.", columns, cells)
 
 
 def _mean(frame: pd.DataFrame, column: str) -> float | None:
     if column not in frame or not frame[column].notna().any():
         return None
     return float(frame[column].mean())
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def _last_line(traceback: str | None) -> str:
-    lines = (traceback or "").strip().splitlines()
-    return lines[-1] if lines else ""

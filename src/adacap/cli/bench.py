@@ -165,7 +165,8 @@ def status(
         with Store(store, read_only=True) as opened:
             if methods:
                 rows = methods_of(opened)
-                typer.echo(json.dumps(rows) if as_json else methods_table(rows))
+                text = json.dumps(rows) if as_json else methods_table(rows).to_markdown()
+                typer.echo(text)
                 return
             found = status_of(opened)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ __all__ = ["build", "describe", "encode", "split"]
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
-Kind = Literal["regression", "classification"]
 
 
 def build(
@@ -45,9 +44,10 @@ def build(
     if method is None:
         model: Any = (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
     else:
-        kind: Kind = "regression" if task == "regression" else "classification"
         try:
-            model = make(method, kind, **options)
+            model = make(
+                method, "regression" if task == "regression" else "classification", **options
+            )
         except ValueError as error:
             raise UsageError(str(error)) from error
     if n_estimators is not None:
@@ -59,10 +59,10 @@ def build(
 
 def describe(model: Any, n_rows: int) -> str:
     """A model in words, such as ``AdaCapRegressor, 5 nets (one per fold)``."""
-    from adacap.estimators.settings import members_of, setting_of
+    from adacap.estimators.settings import has_folds, members_of
 
     n = members_of(model, n_rows)
-    folds = " (one per fold)" if n > 1 and setting_of(model, "bagging") == "folds" else ""
+    folds = " (one per fold)" if has_folds(model, n) else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
 
 

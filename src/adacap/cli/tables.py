@@ -65,7 +65,7 @@ def load_rows(
 ) -> Loaded:
     """Read a table, or as many rows of it as training can see.
 
-    Training takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than the product
+    Each net takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than all nets take
     are of no use: of a larger table a uniform sample is drawn in one pass.
     """
     if task not in TASKS:

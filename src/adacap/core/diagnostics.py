@@ -71,7 +71,7 @@ def lowest_losses(
     """Lowest loss of several predictions against the true labels, then against each permutation.
 
     Whoever chooses the best of several predictions by the labels has to be compared with labels in
-    random order for which the best was chosen too.
+    random order for which the best was chosen too. A prediction that gives NaN is chosen by none.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def lowest_losses(
         set_loss(prediction.double().unsqueeze(1).expand_as(labels), labels, sample_weight)
         for prediction in predictions
     ]
-    return torch.stack(each).amin(0)
+    return torch.stack(each).nan_to_num(nan=torch.inf, posinf=torch.inf).amin(0)
 
 
 def permutation_p_value(losses: Tensor) -> float:

@@ -41,7 +41,7 @@ from adacap.estimators.inspection import Inspection
 from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
-from adacap.estimators.settings import ONE_NET, members_of, setting_of
+from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
@@ -211,12 +211,11 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
                 f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
                 f"n_samples={len(coded)}."
             )
-        if not going_on:
-            seeds = seeds[: members_of(self, len(coded))]
         if going_on:
             encoder = self.encoder_
             encoded = encoder.transform(table)
         else:
+            seeds = seeds[: members_of(self, len(coded))]
             encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
             encoded = encoder.fit_transform(table, coded, weight)
         rows = self._rows(encoded, coded, weight, sample_shape)
@@ -331,7 +330,7 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         everything = (np.arange(n_rows), np.arange(0))
         if external:
             parts = [everything] * len(seeds)
-        elif self._has_folds(len(seeds)):
+        elif has_folds(self, len(seeds)):
             rng = np.random.default_rng(seeds[0])
             parts = fold_rows(n_rows, len(seeds), _MOST_HELD, strata, rng)
         else:
@@ -424,13 +423,7 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
             return bool(self.refit_net)
         held = len(members[0].valid)
         enough = held >= 0.1 * (held + len(members[0].train))
-        return enough and not self._has_folds(len(members)) and not self.warm_start
-
-    def _has_folds(self, n_members: int) -> bool:
-        """Whether each net holds out another fold; by default only if anything is held out."""
-        if self.bagging == "auto" and self.validation_fraction == 0:
-            return False
-        return n_members > 1 and setting_of(self, "bagging") == "folds"
+        return enough and not has_folds(self, len(members)) and not self.warm_start
 
     def _backbones(self, scheme: str, n_members: int) -> list[BackboneSpec]:
         """The backbones that members take in turn; one, unless a list is given."""

@@ -17,7 +17,7 @@ from adacap.core.losses import constant_fit
 from adacap.core.permutation import draw_permutations
 from adacap.estimators.capacity import Capacity, MemberCapacity
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, solved_share, width_of
-from adacap.estimators.held_out import Evidence, _pool, pooled_residuals
+from adacap.estimators.held_out import N_PERMUTATIONS, Evidence, _pool, pooled_residuals
 from adacap.exceptions import NumericalWarning
 
 __all__ = ["read_capacity"]
@@ -82,7 +82,7 @@ def read_capacity(
 
 def _sizes(n_rows: int, n_targets: int) -> tuple[int, int]:
     """Permutations and rows, so that their labels stay few even with many classes."""
-    n_permutations = 199 if n_targets < 4 else 99
+    n_permutations = N_PERMUTATIONS if n_targets < 4 else 99
     most = max(256, _MOST_LABELS // (n_targets * (1 + n_permutations)))
     return n_permutations, min(n_rows, _MOST_ROWS, most)
 

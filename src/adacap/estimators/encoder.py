@@ -18,9 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from adacap.estimators.columns import Cells, ColumnPlan, Floats, TargetMean
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
-from adacap.estimators.tables import Table, read_table
-
-_CHUNK = 16384  # rows at once, so that temporaries stay in cache
+from adacap.estimators.tables import Table, read_table, row_chunks
 
 __all__ = ["POLICIES", "TableEncoder"]
 
@@ -148,8 +146,7 @@ class TableEncoder:
             raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
         table = self._align(read_table(table))
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        for start in range(0, table.n_rows, _CHUNK):
-            rows = slice(start, start + _CHUNK)
+        for rows in row_chunks(table.n_rows):
             self._encode(table.take(rows), out[rows])
         return out
 

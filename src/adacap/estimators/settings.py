@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
 
-__all__ = ["ONE_NET", "TUNED", "members_of", "setting_of"]
+__all__ = ["ONE_NET", "TUNED", "has_folds", "members_of", "setting_of"]
 
 _LEAST_FOLD = 2  # rows of a fold, where their number is ours to choose
 
@@ -55,3 +55,17 @@ def members_of(estimator: AdaCapBase, n_rows: int) -> int:
     if estimator.n_estimators == "auto":
         return max(1, min(n_members, n_rows // _LEAST_FOLD))
     return n_members
+
+
+def has_folds(estimator: AdaCapBase, n_members: int) -> bool:
+    """Whether each of so many nets holds out another fold; by default only if anything is held out.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> has_folds(AdaCapRegressor(), 5), has_folds(AdaCapRegressor(validation_fraction=0), 5)
+    (True, False)
+    """
+    if estimator.bagging == "auto" and estimator.validation_fraction == 0:
+        return False
+    return n_members > 1 and setting_of(estimator, "bagging") == "folds"

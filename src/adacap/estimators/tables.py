@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Kind", "Table", "is_missing", "read_table"]
+__all__ = ["Kind", "Table", "is_missing", "read_table", "row_chunks"]
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
 Array = npt.NDArray[Any]
@@ -156,7 +156,7 @@ class Table:
         """
         keys = np.full(self.n_rows, len(self._columns), dtype=np.uint64)
         digests = [_level_digests(column.levels) for column in self._columns]
-        for rows in _chunks(self.n_rows):
+        for rows in row_chunks(self.n_rows):
             for column, digest in zip(self._columns, digests, strict=True):
                 _absorb(keys[rows], _cell_bits(column, rows, digest))
         return keys
@@ -189,7 +189,8 @@ def _read_only(values: Array) -> Array:
 # --------------------------------------------------------------------------- hashing
 
 
-def _chunks(n_rows: int) -> Iterator[slice]:
+def row_chunks(n_rows: int) -> Iterator[slice]:
+    """Slices of rows whose temporaries stay in cache."""
     return (slice(start, start + _CHUNK) for start in range(0, n_rows, _CHUNK))
 
 
@@ -448,7 +449,9 @@ def _refuse_empty(shape: tuple[int, ...]) -> None:
 
 def _refuse_infinity(table: Table) -> None:
     blocks = [table._block] if table._block is not None else _float_columns(table)
-    if not any(np.isinf(block[rows]).any() for block in blocks for rows in _chunks(table.n_rows)):
+    if not any(
+        np.isinf(block[rows]).any() for block in blocks for rows in row_chunks(table.n_rows)
+    ):
         return
     for j in range(table.n_columns):
         count = int(np.isinf(table.column(j)).sum()) if table.kind(j) != "categorical" else 0
