@@ -1,7 +1,7 @@
 """Who may import whom: exceptions < core < nn < training < estimators < (bench, report) < cli.
 
-`datasets`, `files`, `page` and `lite` stand beside the method: they know neither a tensor nor an
-estimator.
+`datasets`, `tables`, `files`, `page` and `lite` stand beside the method: they know neither a tensor
+nor an estimator.
 """
 
 import ast
@@ -41,6 +41,7 @@ LAYER_OF = {
     "datasets": "datasets",
     "lite": "datasets",
     "files": "datasets",
+    "tables": "datasets",
     "page": "page",
     "__init__": "estimators",
     "bench": "bench",

@@ -188,7 +188,7 @@ def test_integers_become_floats_on_demand():
     assert column.tolist() == [2.0, 4.0]
 
 
-# ------------------------------------------------------------------------ take, select
+# ------------------------------------------------------------------------ take, arrange
 
 
 @pytest.mark.parametrize("make", [CONTAINERS["polars"], lambda: np.arange(6.0).reshape(3, 2)])
@@ -201,17 +201,13 @@ def test_take_rows(make, rows):
         np.testing.assert_array_equal(part.column(j), table.column(j)[rows])
 
 
-def test_select_reorders_by_name():
-    table = read_table(pd.DataFrame(CELLS)).select(["sold", "size"])
+def test_arrange_puts_columns_in_another_order():
+    whole = read_table(pd.DataFrame(CELLS))
+    order = [whole.names.index("sold"), whole.names.index("size")]
+    table = whole.arrange(order)
     assert table.names == ("sold", "size")
     assert kinds(table) == ["boolean", "numeric"]
-
-
-def test_select_refuses_what_is_not_there():
-    with pytest.raises(ValueError, match=r"Unknown column names \['x'\]. Known: \['a'\]"):
-        read_table(pd.DataFrame({"a": [1]})).select(["x"])
-    with pytest.raises(ValueError, match="this table has no names"):
-        read_table(np.zeros((2, 2))).select(["x"])
+    assert whole.arrange(range(whole.n_columns)) is whole
 
 
 # ---------------------------------------------------------------------------- row keys

@@ -117,9 +117,9 @@ def count_features(X: pandas.DataFrame) -> tuple[int, int, int]:
     >>> count_features(pd.DataFrame({"size": range(20), "rooms": [1, 2, 3, 4] * 5}))
     (6, 2, 1)
     """
-    from adacap.estimators.columns import Binary, Number, OneHot
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.tables import read_table
+    from adacap.tables.plan import Binary, Number, OneHot
 
     encoder = TableEncoder("paper").fit(read_table(X))
     parts = [plan.parts for plan in encoder.columns_]

@@ -116,7 +116,7 @@ def _training(member: Json) -> dict[str, Any]:
 
 
 def _column(plan: Json) -> dict[str, Any]:
-    from adacap.estimators.columns import ColumnPlan
+    from adacap.tables.plan import ColumnPlan
 
     read = ColumnPlan.from_dict(plan)
     return {

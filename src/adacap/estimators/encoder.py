@@ -1,14 +1,12 @@
 """Turn a table into the float32 matrix a network reads, by a plan that can be inspected.
 
-``fit`` writes one :class:`~adacap.estimators.columns.ColumnPlan` per input column, as the
+``fit`` writes one :class:`~adacap.tables.plan.ColumnPlan` per input column, as the
 policy says, and the centre and scale of every output. ``transform`` only follows the plan.
 """
 
 from __future__ import annotations
 
-import difflib
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
-from adacap.estimators.columns import Cells, ColumnPlan, Floats, TargetMean
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
 from adacap.estimators.tables import Table, read_table, row_chunks
+from adacap.tables.columns import Floats
+from adacap.tables.matching import cells_by_plan, column_order
+from adacap.tables.plan import Cells, ColumnPlan, TargetMean
 
 __all__ = ["POLICIES", "TableEncoder"]
-
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class TableEncoder:
@@ -254,84 +252,15 @@ class TableEncoder:
     # -- meeting new data
 
     def _cells(self, table: Table, j: int, plan: ColumnPlan) -> Cells:
-        """Cells of column ``j`` read as the kind of the plan, if they can be."""
-        if self.policy == "none":
-            _refuse_for_none(table, j)
-        if not _is_readable(table, j, plan):
-            place, now, then = table.place(j), table.kind(j), plan.kind
-            raise ValueError(
-                f"{place[0].upper()}{place[1:]} was {then} at fit time but is {now} now. "
-                f"Convert it to {then} values, with missing cells as None or NaN."
-            )
-        return Cells.read(table, j, plan.kind)
+        return cells_by_plan(table.columns[j], table.place(j), plan, self.policy)
 
     def _align(self, table: Table) -> Table:
-        if table.names is not None and self.names_ is not None:
-            _check_names(table.names, self.names_)
-            return table.select(self.names_)
-        if table.names != self.names_:
-            found = "has" if table.names else "does not have valid"
-            fitted = "with" if self.names_ else "without"
-            warnings.warn(
-                f"X {found} feature names, but {self.owner} was fitted {fitted} feature names",
-                stacklevel=3,
-            )
-        if table.n_columns != len(self.columns_):
-            raise ValueError(
-                f"X has {table.n_columns} features, but {self.owner} is expecting "
-                f"{len(self.columns_)} features as input."
-            )
-        return table
-
-
-def _is_readable(table: Table, j: int, plan: ColumnPlan) -> bool:
-    """Whether column ``j`` makes sense as the kind it had in ``fit``."""
-    now, then = table.kind(j), plan.kind
-    numbers = {"numeric", "boolean"}
-    if now == then or {now, then} <= numbers or Cells.read(table, j, now).missing.all():
-        return True
-    # A column of mixed text and numbers may show only numbers this time.
-    known = {level for part in plan.parts for level in getattr(part, "levels", ())}
-    return then == "categorical" and now in numbers and not known.isdisjoint(table.codes(j)[1])
-
-
-def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
-    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
-    if not unseen and not missing:
-        return
-    message = "The feature names should match those that were passed during fit.\n"
-    if unseen:
-        message += "Feature names unseen at fit time:\n" + _bullets(unseen)
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-    for name in unseen:
-        for close in difflib.get_close_matches(name, missing, n=1):
-            message += f"{name!r}: did you mean {close!r}?\n"
-    raise ValueError(message)
-
-
-def _bullets(names: Sequence[str], most: int = 5) -> str:
-    more = ["..."] if len(names) > most else []
-    return "".join(f"- {name}\n" for name in [*names[:most], *more])
-
-
-def _refuse_for_none(table: Table, j: int) -> None:
-    if table.kind(j) not in ("numeric", "boolean"):
-        raise ValueError(
-            f"policy='none' takes numbers only, but {table.place(j)} is {table.kind(j)}. "
-            "Encode it first or use policy='default'."
+        """The table with its columns as ``fit`` had them."""
+        n_fitted = len(self.columns_)
+        order = column_order(
+            table.names, table.n_columns, self.names_, n_fitted, owner=self.owner, stacklevel=3
         )
-    x = table.column(j)
-    if n_missing := int(np.isnan(x).sum()):
-        raise ValueError(
-            f"policy='none' takes no missing values, but {table.place(j)} contains NaN in "
-            f"{n_missing} of {len(x)} rows. Impute them first or use policy='default'."
-        )
-    if (largest := float(np.abs(x).max())) > _LARGEST_FLOAT32:
-        raise ValueError(
-            f"policy='none' keeps float32 numbers, but {table.place(j)} reaches {largest:g}, "
-            "which is infinity there. Rescale it or use policy='default'."
-        )
+        return table.arrange(order)
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> Floats:

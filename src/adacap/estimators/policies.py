@@ -11,11 +11,11 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from adacap.estimators.columns import (
+from adacap.tables.columns import Floats
+from adacap.tables.plan import (
     Binary,
     Cells,
     Cycle,
-    Floats,
     Frequency,
     Level,
     MissingFlag,

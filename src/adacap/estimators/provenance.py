@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import importlib.metadata
 import platform
 import time
@@ -57,7 +58,13 @@ class Provenance:
             fit_seconds=time.perf_counter() - start,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             python=platform.python_version(),
-            numpy=importlib.metadata.version("numpy"),
-            torch=importlib.metadata.version("torch"),
-            scikit_learn=importlib.metadata.version("scikit-learn"),
+            numpy=_version("numpy"),
+            torch=_version("torch"),
+            scikit_learn=_version("scikit-learn"),
         )
+
+
+@functools.cache
+def _version(package: str) -> str:
+    """Version of an installed package; reading it takes as long as a step of training."""
+    return importlib.metadata.version(package)

@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from adacap.estimators.tables import is_missing
+from adacap.tables.columns import is_missing
 
 __all__ = ["ClassCodec", "RegressionCodec"]
 

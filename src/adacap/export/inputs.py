@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adacap.estimators._base import AdaCapBase
 from adacap.lite.encoder import Encoder
-from adacap.lite.files import Json
-from adacap.lite.parts import Cells
+from adacap.tables.plan import Cells, ColumnPlan
 
 __all__ = [
     "SAMPLES",
@@ -57,17 +57,17 @@ def check_dtype(dtype: str) -> None:
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}.")
 
 
-def inputs_of(columns: list[Json], dtype: str) -> list[Input]:
+def inputs_of(columns: Sequence[ColumnPlan], dtype: str) -> list[Input]:
     """One input per column, named as the column where that name can be had.
 
     Dates are float64 in any case: float32 cannot tell two minutes of today apart.
     """
-    names = [plan["name"] for plan in columns]
+    names = [plan.name for plan in columns]
     inputs = []
     for j, (name, plan) in enumerate(zip(names, columns, strict=True)):
         types = {"categorical": "str", "datetime": "float64"}
         own = name if _is_usable(name) else _free_name(f"column_{j}", names)
-        inputs.append(Input(own, name, plan["kind"], types.get(plan["kind"], dtype)))
+        inputs.append(Input(own, name, plan.kind, types.get(plan.kind, dtype)))
     return inputs
 
 

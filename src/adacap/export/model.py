@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,7 +18,7 @@ from adacap.export.graph import Graph, need
 from adacap.export.inputs import SAMPLES, Dtype, Input, check_dtype, check_estimator, inputs_of
 from adacap.export.network import average, network
 from adacap.export.preprocessing import encode
-from adacap.lite.files import Json
+from adacap.tables.plan import ColumnPlan
 
 __all__ = ["to_onnx"]
 
@@ -116,7 +117,7 @@ def _features(
         entry = Input(SAMPLES, SAMPLES, "samples", "float32")
         graph.input(entry.name, entry.dtype, model.sample_shape_)
         return [entry], entry.name, model.sample_shape_
-    columns: list[Json] = model.encoder_.to_dict()["columns"]
+    columns = model.encoder_.columns_
     _refuse_marker(columns, missing_text)
     inputs = inputs_of(columns, dtype)
     for entry in inputs:
@@ -128,14 +129,14 @@ def _features(
     )
 
 
-def _refuse_marker(columns: list[Json], missing_text: str) -> None:
+def _refuse_marker(columns: Sequence[ColumnPlan], missing_text: str) -> None:
     """Refuse a mark of missing cells that is a level itself."""
     for plan in columns:
-        for part in plan["parts"]:
-            if missing_text in part.get("levels", ()):
+        for part in plan.parts:
+            if missing_text in getattr(part, "levels", ()):
                 raise ValueError(
                     f"missing_text={missing_text!r} is to mean a missing cell, but it is a value "
-                    f"of column {plan['name']!r}. Pass another text, such as "
+                    f"of column {plan.name!r}. Pass another text, such as "
                     "missing_text='<missing>'."
                 )
 

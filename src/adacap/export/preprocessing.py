@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from adacap.export.graph import Graph
 from adacap.export.inputs import Input
-from adacap.lite.files import Json
-from adacap.lite.parts import NOISE, PERIOD_DAYS, Level
-from adacap.lite.tables import Floats
+from adacap.tables.columns import Floats
+from adacap.tables.plan import NOISE, PERIOD_DAYS, ColumnPlan, Level
 
 __all__ = ["encode"]
 
 
 def encode(
-    graph: Graph, columns: Sequence[Json], inputs: Sequence[Input], missing_text: str
+    graph: Graph, columns: Sequence[ColumnPlan], inputs: Sequence[Input], missing_text: str
 ) -> str:
     """Add the nodes from the inputs to the float32 matrix that the networks read.
 
@@ -26,13 +26,15 @@ def encode(
     str
         Tensor of shape (n, n_features); one feature of zeros if every column was dropped.
     """
-    pieces, center, scale = [], [], []
+    pieces: list[str] = []
+    center: list[float] = []
+    scale: list[float] = []
     for plan, entry in zip(columns, inputs, strict=True):
-        if plan["parts"]:
+        if plan.parts:
             column = _Column(graph, entry, missing_text)
-            pieces += [PARTS[part["part"]](column, part) for part in plan["parts"]]
-            center += plan["center"]
-            scale += plan["scale"]
+            pieces += [PARTS[type(part).__name__](column, part) for part in plan.parts]
+            center += plan.center
+            scale += plan.scale
     if not pieces:
         return _zeros(graph, inputs[0].name)
     joined = graph.call("Concat", *pieces, axis=1)
@@ -80,12 +82,12 @@ class _Column:
             return self.graph.cast(found, "float64")
         return self.graph.cast(self._missing, "float64")
 
-    def codes(self, levels: list[Level]) -> str:
+    def codes(self, levels: tuple[Level, ...]) -> str:
         """Index of each cell in ``levels``, ``len(levels)`` where it is none of them."""
-        key = tuple(levels)
-        if key not in self._codes:
-            self._codes[key] = self._text_codes(key) if self.is_text else self._number_codes(key)
-        return self._codes[key]
+        if levels not in self._codes:
+            find = self._text_codes if self.is_text else self._number_codes
+            self._codes[levels] = find(levels)
+        return self._codes[levels]
 
     def _text_codes(self, levels: tuple[Level, ...]) -> str:
         texts = [self._missing_text if level is None else str(level) for level in levels]
@@ -112,55 +114,55 @@ class _Column:
         ones = self.graph.cast(above, "int64")
         return self.graph.call("ReduceSum", ones, self.graph.constant([1], np.int64), keepdims=1)
 
-    def table(self, levels: list[Level], values: Sequence[float]) -> str:
+    def table(self, levels: tuple[Level, ...], values: Sequence[float]) -> str:
         """Number that ``values`` holds for each level, the last one for none of them."""
         return self.graph.call("Gather", self.graph.constant(values), self.codes(levels))
 
 
-def _unchanged(column: _Column, part: Json) -> str:
+def _unchanged(column: _Column, part: Any) -> str:
     return column.values
 
 
-def _number(column: _Column, part: Json) -> str:
+def _number(column: _Column, part: Any) -> str:
     call, constant = column.graph.call, column.graph.constant
-    z = call("Sub", column.filled(part["fill"]), constant([part["center"]]))
-    z = call("Div", z, constant([part["scale"]]))
-    if part["clip"] is None:
+    z = call("Sub", column.filled(part.fill), constant([part.center]))
+    z = call("Div", z, constant([part.scale]))
+    if part.clip is None:
         return z
     z = call("Clip", z, constant(-1e30), constant(1e30))
-    ratio = call("Div", z, constant([part["clip"]]))
+    ratio = call("Div", z, constant([part.clip]))
     square = call("Add", call("Mul", ratio, ratio), constant([1.0]))
     return call("Div", z, call("Sqrt", square))
 
 
-def _missing_flag(column: _Column, part: Json) -> str:
+def _missing_flag(column: _Column, part: Any) -> str:
     return column.missing()
 
 
-def _binary(column: _Column, part: Json) -> str:
-    return column.table(part["levels"], [0.0, 1.0, part["unseen"]])
+def _binary(column: _Column, part: Any) -> str:
+    return column.table(part.levels, [0.0, 1.0, part.unseen])
 
 
-def _one_hot(column: _Column, part: Json) -> str:
-    graph, levels = column.graph, part["levels"]
+def _one_hot(column: _Column, part: Any) -> str:
+    graph, levels = column.graph, part.levels
     places = graph.constant(np.arange(len(levels))[None, :], np.int64)
     return graph.cast(graph.call("Equal", column.codes(levels), places), "float64")
 
 
-def _frequency(column: _Column, part: Json) -> str:
-    return column.table(part["levels"], np.log1p([*part["counts"], 0.0]).tolist())
+def _frequency(column: _Column, part: Any) -> str:
+    return column.table(part.levels, np.log1p([*part.counts, 0.0]).tolist())
 
 
-def _target_mean(column: _Column, part: Json) -> str:
-    pairs = zip(part["means"], part["unseen"], strict=True)
-    means = [column.table(part["levels"], [*means, unseen]) for means, unseen in pairs]
+def _target_mean(column: _Column, part: Any) -> str:
+    pairs = zip(part.means, part.unseen, strict=True)
+    means = [column.table(part.levels, [*means, unseen]) for means, unseen in pairs]
     return means[0] if len(means) == 1 else column.graph.call("Concat", *means, axis=1)
 
 
-def _cycle(column: _Column, part: Json) -> str:
+def _cycle(column: _Column, part: Any) -> str:
     """Sine and cosine of the phase, taken in float32: few runtimes have them in float64."""
-    graph, length = column.graph, PERIOD_DAYS[part["period"]]
-    days = graph.call("Mod", column.filled(part["fill"]), graph.constant([length]), fmod=1)
+    graph, length = column.graph, PERIOD_DAYS[part.period]
+    days = graph.call("Mod", column.filled(part.fill), graph.constant([length]), fmod=1)
     negative = graph.call("Less", days, graph.constant([0.0]))
     shifted = graph.call("Add", days, graph.constant([length]))
     days = graph.call("Where", negative, shifted, days)
@@ -169,7 +171,7 @@ def _cycle(column: _Column, part: Json) -> str:
     return graph.cast(waves, "float64")
 
 
-PARTS: dict[str, Callable[[_Column, Json], str]] = {
+PARTS: dict[str, Callable[[_Column, Any], str]] = {
     "Unchanged": _unchanged,
     "Number": _number,
     "MissingFlag": _missing_flag,

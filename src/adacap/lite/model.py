@@ -13,7 +13,7 @@ from adacap.exceptions import ModelFileError
 from adacap.lite.encoder import Encoder
 from adacap.lite.files import Json, Tensors, read, refuse, refusing, require
 from adacap.lite.nets import Layer, backbone, forward, linear, sigmoid
-from adacap.lite.tables import Floats
+from adacap.tables.columns import Floats
 
 __all__ = ["LiteClassifier", "LiteRegressor", "load"]
 

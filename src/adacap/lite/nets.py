@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.lite.files import Json, refuse, require
-from adacap.lite.tables import Floats
+from adacap.tables.columns import Floats
 
 __all__ = [
     "SELU_ALPHA",

@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from adacap._version import __version__
-from adacap.estimators import _checks, columns
+from adacap.estimators import _checks
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.classifier import AdaCapClassifier
@@ -25,6 +25,7 @@ from adacap.estimators.regressor import AdaCapRegressor
 from adacap.exceptions import ModelFileError
 from adacap.nn.presets import SCHEMES
 from adacap.persistence.files import DESCRIPTION, MOST_TEXT, refuse, refusing, require
+from adacap.tables.plan import ColumnPlan, Part
 from adacap.training.history import History
 
 __all__ = [
@@ -70,7 +71,7 @@ _ENCODER = {
     "one_hot_numeric": bool,
     "owner": str,
     "names": list[str] | None,
-    "columns": list[columns.ColumnPlan],
+    "columns": list[ColumnPlan],
 }
 _MODEL = {
     "format": {FORMAT},
@@ -232,7 +233,7 @@ def _is(value: Any, kind: Any) -> bool:
 def _fields_of(kind: Any) -> Json:
     """Fields in JSON, where the part of a column plan carries its name besides."""
     hints = get_type_hints(kind)
-    tag: Json = {"part": {kind.__name__}} if kind in get_args(columns.Part) else {}
+    tag: Json = {"part": {kind.__name__}} if kind in get_args(Part) else {}
     return tag | {field.name: hints[field.name] for field in fields(kind)}
 
 

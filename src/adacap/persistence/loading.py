@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from adacap.estimators import columns
 from adacap.estimators._base import AdaCapBase, Codec
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.encoder import TableEncoder
@@ -208,30 +207,8 @@ def _restore_encoder(data: Json) -> TableEncoder:
     is_named = names is None or len(set(names)) == len(names) == len(plans)
     require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
     for plan in plans:
-        fits = all(_fits(part, plan.kind == "categorical") for part in plan.parts)
-        fits = fits and len(plan.center) == len(plan.scale) == len(plan.outputs)
-        require(fits, f"the plan of column {plan.name!r} contradicts itself.")
+        require(plan.is_consistent, f"the plan of column {plan.name!r} contradicts itself.")
     return encoder
-
-
-def _fits(part: columns.Part, is_text: bool) -> bool:
-    """Whether the lists of a part match and its levels are of the kind of the column."""
-    levels = getattr(part, "levels", ())
-    if any(level is not None and isinstance(level, str) != is_text for level in levels):
-        return False
-    match part:
-        case columns.Unchanged() | columns.Number():
-            return not is_text
-        case columns.Cycle():
-            return not is_text and part.period in columns._PERIOD_DAYS
-        case columns.Binary():
-            return len(levels) == 2
-        case columns.Frequency():
-            return len(part.counts) == len(levels)
-        case columns.TargetMean():
-            same = all(len(means) == len(levels) for means in part.means)
-            return same and len(part.means) == len(part.unseen)
-    return True
 
 
 def _restore_codec(data: Json) -> Codec:

@@ -14,15 +14,14 @@ from typing import Any, ClassVar, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adacap.estimators.tables import Kind, Table
+from adacap.tables.columns import Codes, Column, Floats, Kind
 
-__all__ = ["Cells", "ColumnPlan", "Floats", "Level", "Part"]
+__all__ = ["NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPlan", "Level", "Part"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Level: TypeAlias = str | float | None  # None is the level of the missing cells
 
-_FLOAT32_NOISE = 1e-7  # a level fitted on float32 data is still recognised in float64 data
-_PERIOD_DAYS = {"year": 365.2425, "week": 7.0, "day": 1.0}
+NOISE = 1e-7  # a level fitted on float32 data is still recognised in float64 data
+PERIOD_DAYS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 
 
 # --------------------------------------------------------------------- cells of a column
@@ -34,16 +33,15 @@ class Cells:
 
     kind: Kind
     values: Floats
-    codes: npt.NDArray[np.int32]
+    codes: Codes
     levels: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, table: Table, j: int, kind: Kind) -> Cells:
-        """Column ``j`` of a table as this kind, dates in days."""
+    def read(cls, column: Column, kind: Kind) -> Cells:
+        """A column as this kind, dates in days."""
         if kind == "categorical":
-            codes, levels = table.codes(j)
-            return cls(kind, np.empty(0), codes, levels)
-        values = np.array(table.column(j), dtype=np.float64)  # contiguous, ours
+            return cls(kind, np.empty(0), *column.text())
+        values = column.numbers()
         if kind == "datetime":
             values /= 86_400.0  # days read better in a plan
         return cls(kind, values, np.empty(0, dtype=np.int32))
@@ -73,7 +71,7 @@ def _nearest(known: Floats, values: Floats) -> npt.NDArray[np.intp]:
     if not known.size:
         return np.full(len(values), -1, dtype=np.intp)
     index = np.searchsorted(known[:-1] / 2 + known[1:] / 2, values)
-    close = np.abs(values - known[index]) <= _FLOAT32_NOISE * np.abs(known[index])
+    close = np.abs(values - known[index]) <= NOISE * np.abs(known[index])
     return np.where(close, index, -1)
 
 
@@ -217,7 +215,7 @@ class Cycle:
         return [f":{self.period}_sin", f":{self.period}_cos"]
 
     def outputs(self, cells: Cells) -> Iterator[Floats]:
-        length = _PERIOD_DAYS[self.period]
+        length = PERIOD_DAYS[self.period]
         days = np.where(cells.missing, self.fill, cells.values)
         phase = (2 * np.pi / length) * (days % length)
         return (wave(phase) for wave in (np.sin, np.cos))
@@ -226,7 +224,7 @@ class Cycle:
 Part: TypeAlias = (
     Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle
 )
-_PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
+PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
 
 
 # ------------------------------------------------------------------------------ the plan
@@ -277,6 +275,13 @@ class ColumnPlan:
         """Names of the output columns."""
         return [self.name + suffix for part in self.parts for suffix in part.suffixes()]
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether its lists match each other and its parts the kind of the column."""
+        is_text = self.kind == "categorical"
+        fits = all(_fits(part, is_text) for part in self.parts)
+        return fits and len(self.center) == len(self.scale) == len(self.outputs)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, of which :meth:`from_dict` makes an equal plan."""
         return _plain_fields(self)
@@ -285,6 +290,26 @@ class ColumnPlan:
     def from_dict(cls, data: dict[str, Any]) -> ColumnPlan:
         """Plan from what :meth:`to_dict` gave."""
         return cls(**{name: _from_plain(value) for name, value in data.items()})
+
+
+def _fits(part: Part, is_text: bool) -> bool:
+    """Whether the lists of a part match and its levels are of the kind of the column."""
+    levels = getattr(part, "levels", ())
+    if any(level is not None and isinstance(level, str) != is_text for level in levels):
+        return False
+    match part:
+        case Unchanged() | Number():
+            return not is_text
+        case Cycle():
+            return not is_text and part.period in PERIOD_DAYS
+        case Binary():
+            return len(levels) == 2
+        case Frequency():
+            return len(part.counts) == len(levels)
+        case TargetMean():
+            same = all(len(means) == len(levels) for means in part.means)
+            return same and len(part.means) == len(part.unseen)
+    return True
 
 
 def _plain_fields(item: ColumnPlan | Part) -> dict[str, Any]:
@@ -305,5 +330,5 @@ def _from_plain(value: Any) -> Any:
         return tuple(_from_plain(item) for item in value)
     if isinstance(value, dict):
         arguments = {name: _from_plain(item) for name, item in value.items() if name != "part"}
-        return _PARTS[value["part"]](**arguments)
+        return PARTS[value["part"]](**arguments)
     return value

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adacap.estimators.columns import (
+from adacap.estimators.tables import read_table
+from adacap.tables.plan import (
     Binary,
     Cells,
     ColumnPlan,
@@ -18,12 +19,11 @@ from adacap.estimators.columns import (
     TargetMean,
     Unchanged,
 )
-from adacap.estimators.tables import read_table
 
 
 def read(cells):
     table = read_table(pd.DataFrame({"x": pd.Series(cells)}))
-    return Cells.read(table, 0, table.kind(0))
+    return Cells.read(table.columns[0], table.kind(0))
 
 
 TEXT = ["a", "b", None, "new"]

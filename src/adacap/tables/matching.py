@@ -1,0 +1,135 @@
+"""New rows held against the table that was fitted: the same columns, of kinds that can be read."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from adacap.tables.columns import Column
+from adacap.tables.plan import Cells, ColumnPlan
+
+__all__ = ["cells_by_plan", "column_order"]
+
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+_NUMBERS = {"numeric", "boolean"}
+
+
+def column_order(
+    names: tuple[str, ...] | None,
+    n_columns: int,
+    fitted: tuple[str, ...] | None,
+    n_fitted: int,
+    *,
+    owner: str,
+    stacklevel: int,
+) -> list[int]:
+    """Positions in a new table of the fitted columns: by name, or as they stand without names.
+
+    Parameters
+    ----------
+    names, fitted : tuple of str or None
+        Column names of the new and of the fitted table.
+    n_columns, n_fitted : int
+        Their numbers of columns.
+    owner : str
+        Class that messages speak of.
+    stacklevel : int
+        Of the warning that only one of the two has names, counted from the caller.
+
+    Raises
+    ------
+    ValueError
+        If the columns are not those of the fitted table.
+
+    Examples
+    --------
+    >>> column_order(("b", "a"), 2, ("a", "b"), 2, owner="AdaCapRegressor", stacklevel=1)
+    [1, 0]
+    """
+    if names is not None and fitted is not None:
+        _check_names(names, fitted)
+        position = {name: j for j, name in enumerate(names)}
+        return [position[name] for name in fitted]
+    if names != fitted:
+        found = "has" if names else "does not have valid"
+        with_or_not = "with" if fitted else "without"
+        warnings.warn(
+            f"X {found} feature names, but {owner} was fitted {with_or_not} feature names",
+            stacklevel=stacklevel + 1,
+        )
+    if n_columns != n_fitted:
+        raise ValueError(
+            f"X has {n_columns} features, but {owner} is expecting {n_fitted} features as input."
+        )
+    return list(range(n_columns))
+
+
+def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
+    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
+    if not unseen and not missing:
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + _bullets(unseen)
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+    for name in unseen:
+        for close in difflib.get_close_matches(name, missing, n=1):
+            message += f"{name!r}: did you mean {close!r}?\n"
+    raise ValueError(message)
+
+
+def _bullets(names: Sequence[str], most: int = 5) -> str:
+    more = ["..."] if len(names) > most else []
+    return "".join(f"- {name}\n" for name in [*names[:most], *more])
+
+
+def cells_by_plan(column: Column, place: str, plan: ColumnPlan, policy: str) -> Cells:
+    """Cells of a new column as the kind it had in ``fit``, if they can be read so.
+
+    Examples
+    --------
+    >>> plan = ColumnPlan("size", "numeric")
+    >>> cells_by_plan(Column("boolean", np.array([True])), "column 'size'", plan, "default").values
+    array([1.])
+    """
+    if policy == "none":
+        _refuse_for_none(column, place)
+    if not _is_readable(column, plan):
+        raise ValueError(
+            f"{place[0].upper()}{place[1:]} was {plan.kind} at fit time but is {column.kind} now. "
+            f"Convert it to {plan.kind} values, with missing cells as None or NaN."
+        )
+    return Cells.read(column, plan.kind)
+
+
+def _is_readable(column: Column, plan: ColumnPlan) -> bool:
+    """Whether a column makes sense as the kind it had in ``fit``."""
+    now, then = column.kind, plan.kind
+    if now == then or {now, then} <= _NUMBERS or column.missing.all():
+        return True
+    # A column of mixed text and numbers may show only numbers this time.
+    known = {level for part in plan.parts for level in getattr(part, "levels", ())}
+    return then == "categorical" and now in _NUMBERS and not known.isdisjoint(column.text()[1])
+
+
+def _refuse_for_none(column: Column, place: str) -> None:
+    if column.kind not in _NUMBERS:
+        raise ValueError(
+            f"policy='none' takes numbers only, but {place} is {column.kind}. "
+            "Encode it first or use policy='default'."
+        )
+    x = column.numbers()
+    if n_missing := int(np.isnan(x).sum()):
+        raise ValueError(
+            f"policy='none' takes no missing values, but {place} contains NaN in "
+            f"{n_missing} of {len(x)} rows. Impute them first or use policy='default'."
+        )
+    if (largest := float(np.abs(x).max())) > _LARGEST_FLOAT32:
+        raise ValueError(
+            f"policy='none' keeps float32 numbers, but {place} reaches {largest:g}, "
+            "which is infinity there. Rescale it or use policy='default'."
+        )
