@@ -16,8 +16,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from adacap.core.losses import constant_fit, loss_named
-from adacap.core.mlr import MLRForm, MLRLoss, combine, mlr_loss
+from adacap.core.losses import loss_named
+from adacap.core.mlr import MLRForm, MLRLoss, mlr_loss, mlr_of_fits
 from adacap.core.residual import OutputLayer, ridge_rmse
 from adacap.core.tikhonov import ridge_fit
 
@@ -113,12 +113,7 @@ def dithered_mlr_loss(
         if dither_form == "halved":
             prediction = prediction / 2
         fits = loss_named(loss)(prediction, labels, sample_weight)
-    baseline = None
-    if form == "absolute_gap" and fits.shape[-1] > 1:
-        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
-    value = combine(fits, baseline, form)
-    permuted = fits[..., 1:].mean(-1) if fits.shape[-1] > 1 else torch.zeros_like(value)
-    return MLRLoss(value, fits[..., 0], permuted, layer)
+    return mlr_of_fits(fits, layer, labels, loss=loss, form=form, sample_weight=sample_weight)
 
 
 def _total(*noise: Tensor | None) -> Tensor | float:

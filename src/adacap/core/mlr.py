@@ -10,7 +10,7 @@ from adacap.core.losses import constant_fit, loss_named
 from adacap.core.residual import OutputLayer, ridge_rmse
 from adacap.core.tikhonov import ridge_fit
 
-__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss"]
+__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss", "mlr_of_fits"]
 
 MLRForm = Literal["difference", "absolute_gap"]
 
@@ -75,6 +75,19 @@ def mlr_loss(
             f"shape {tuple(labels.shape)}."
         )
     fits, layer = _fits(hidden, labels, lam, loss, sample_weight, fit_intercept)
+    return mlr_of_fits(fits, layer, labels, loss=loss, form=form, sample_weight=sample_weight)
+
+
+def mlr_of_fits(
+    fits: Tensor,
+    layer: OutputLayer,
+    labels: Tensor,
+    *,
+    loss: str,
+    form: MLRForm,
+    sample_weight: Tensor | None,
+) -> MLRLoss:
+    """The MLR loss and its parts, from the fit of every label set ``(..., 1 + T)``."""
     baseline = None
     if form == "absolute_gap" and fits.shape[-1] > 1:
         baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
