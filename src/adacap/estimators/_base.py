@@ -21,14 +21,11 @@ from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators._checks import check_parameters
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.capacity import Capacity
-from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.ensemble import summary
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
-    as_input,
     decay_of,
-    device_of,
     feature_names,
     grid_of,
     is_list,
@@ -39,10 +36,12 @@ from adacap.estimators.inputs import (
 )
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.predicting import chunked_outputs
+from adacap.estimators.preparing import Codec, Preparation, Samples
 from adacap.estimators.provenance import Provenance
-from adacap.estimators.rows import fold_rows, hold_out, merge_rows
+from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
 from adacap.training.data import MemberRows
@@ -50,19 +49,15 @@ from adacap.training.history import History
 
 __all__ = ["AdaCapBase"]
 
-Floats = npt.NDArray[np.float64]
-Codec = RegressionCodec | ClassCodec
-
 _MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 
 
-class AdaCapBase(Inspection, BaseEstimator, ABC):
+class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
     """
 
-    _codec: type[RegressionCodec] | type[ClassCodec]
     _auto_scheme: str
     _auto_architecture: str
 
@@ -181,67 +176,31 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: float
     ) -> dict[str, Any]:
+        """Fitted attributes."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         going_on = self.warm_start and hasattr(self, "members_")
-        policy = self.encoder_.policy if going_on else self.preprocessing
-        table, sample_shape = read_input(X, policy)
-        n_given, origin = table.n_rows, np.arange(table.n_rows)
-        y = self._codec.check(y)
-        check_consistent_length(np.empty(table.n_rows), y)
-        weight = row_weights(sample_weight, table.n_rows)
-        if weight is not None and not weight.all():  # a row of weight 0 is absent
-            keep = np.flatnonzero(weight)
-            table, y, weight, origin = table.take(keep), y[keep], weight[keep], keep
-        merged = merge_rows(table, self._codec.numbers(y), weight)
-        table, y, weight = table.take(merged.index), y[merged.index], merged.weight
-        origin = origin[merged.index]
         most = setting_of(self, "n_estimators")
         seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
-        every, (keep, aside) = y, self._set_aside(y, seeds[0], going_on)
-        if len(aside):
-            later = table.take(aside), y[aside], None if weight is None else weight[aside]
-            table, y, origin = table.take(keep), y[keep], origin[keep]
-            weight = None if weight is None else weight[keep]
-        seen = every if self._codec is ClassCodec else y  # a class may have one row, set aside
-        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, weight)
-        coded = codec.encode(y)
-        if len(coded) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
-                f"n_samples={len(coded)}."
-            )
-        if going_on:
-            encoder = self.encoder_
-            encoded = encoder.transform(table)
-        else:
-            seeds = seeds[: members_of(self, len(coded))]
-            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
-            encoded = encoder.fit_transform(table, coded, weight)
-        rows = self._rows(encoded, coded, weight, sample_shape)
-        valid = None
-        if X_val is not None:
-            valid_table, valid_shape = read_input(X_val, policy)
-            refuse_other_shape("X_val", valid_shape, sample_shape)
-            valid_coded = codec.encode(y_val)
-            check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
-            valid = self._rows(encoder.transform(valid_table), valid_coded, None, sample_shape)
-        strata = codec.strata(coded)
-        members = self._member_rows(len(coded), strata, seeds, valid is not None)
+        data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
+        seeds = seeds if going_on else seeds[: members_of(self, data.n_rows)]
+        members = self._member_rows(data.n_rows, data.strata, seeds, data.valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
         turns = self._backbones(scheme, len(members))
         backbones = [turns[k % len(turns)] for k in range(len(members))]
         if going_on:
-            self._refuse_other_nets(scheme, one_or_each(backbones), sample_shape)
-        recipes = [self._recipe(rows, members, codec, scheme, spec, start) for spec in turns]
+            self._refuse_other_nets(scheme, one_or_each(backbones), data.samples.sample_shape)
+        recipes = [
+            self._recipe(data.rows, members, data.codec, scheme, spec, start) for spec in turns
+        ]
         callbacks = list(self.callbacks or ())
         if self.verbose:
             callbacks.append(ProgressBar(type(self).__name__))
         fitted = fit_members(
             recipes,
-            rows,
+            data.rows,
             members,
-            valid=valid,
+            valid=data.valid,
             callbacks=callbacks,
             n_jobs=self.n_jobs,
             start_from=self.members_ if going_on else (),
@@ -249,41 +208,23 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         before = self.history_ if going_on else History()
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
-        fresh = None
-        if len(aside):
-            fresh_x = encoder.transform(later[0])
-            fresh = self._rows(fresh_x, codec.encode(later[1]), later[2], sample_shape)
-        evidence = Evidence(chosen, rows, valid, fresh, going_on)
-        capacity = self._read_capacity(evidence, recipes[0], codec, origin, n_given)
+        evidence = Evidence(chosen, data.rows, data.valid, data.aside, going_on)
+        codec, encoder = data.codec, data.encoder
         return {
             **summary(chosen, before),
-            "capacity_": capacity,
-            "provenance_": Provenance.now(n_given, len(coded), start),
+            "capacity_": self._read_capacity(evidence, recipes[0], codec, data.samples),
+            "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "encoder_": encoder,
             "seeds_": [seeds[k] for k in kept],
             "scheme_": scheme,
             "backbone_": one_or_each([backbones[k] for k in kept]),
-            "sample_shape_": sample_shape,
+            "sample_shape_": data.samples.sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
             **({} if encoder.names_ is None else {"feature_names_in_": feature_names(encoder)}),
         }
-
-    def _rows(
-        self,
-        encoded: npt.NDArray[np.float32],
-        coded: Floats,
-        weight: Floats | None,
-        sample_shape: tuple[int, ...] | None,
-    ) -> Rows:
-        device = device_of(self.device)
-        return Rows(
-            as_input(encoded, sample_shape, device),
-            torch.as_tensor(coded, dtype=torch.float32, device=device),
-            None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
-        )
 
     @property
     def _auto(self) -> Mapping[str, Any]:
@@ -293,22 +234,6 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
     @abstractmethod
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes that rest on rows the nets were not trained on."""
-
-    def _set_aside(
-        self, y: npt.NDArray[Any], seed: int, going_on: bool
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Rows to train with, and rows that nothing sees before the nets are done."""
-        if going_on and self.calibration_fraction > 0:
-            raise ValueError(
-                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
-                "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
-                "call calibrate(X, y) with fresh rows."
-            )
-        strata = None
-        if self._codec is ClassCodec:
-            strata = self._codec.numbers(y)[:, 0].astype(np.intp)
-        rng = np.random.default_rng([seed, 1])
-        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
 
     def _compare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats | None]:
         """Outputs for X, coded y and weights, without rows of weight 0."""
@@ -399,18 +324,17 @@ class AdaCapBase(Inspection, BaseEstimator, ABC):
         evidence: Evidence,
         recipe: Recipe,
         codec: Codec,
-        origin: npt.NDArray[np.intp],
-        n_given: int,
+        samples: Samples,
     ) -> Capacity:
         scale = codec.scale if isinstance(codec, RegressionCodec) else np.ones(codec.n_targets)
         return read_capacity(
             evidence,
             recipe,
-            origin=origin,
+            origin=samples.origin,
             scale=scale,
             estimator=type(self).__name__,
-            n_rows=n_given,
-            n_distinct=len(origin),
+            n_rows=samples.n_given,
+            n_distinct=len(samples.origin),
         )
 
     def _kept(self, fitted: Sequence[FittedMember]) -> Sequence[int]:

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from adacap.estimators._base import AdaCapBase, Codec
+from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.ensemble import summary
 from adacap.estimators.fitting import FittedMember, seeded
 from adacap.estimators.inputs import device_of, feature_names
+from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError

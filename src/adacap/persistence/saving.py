@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from adacap._version import __version__
-from adacap.estimators._base import AdaCapBase, Codec
+from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.fitting import FittedMember, _probe
+from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.heads import LinearHead

@@ -1,0 +1,210 @@
+"""A user's rows with their targets and weights, on the way to what the nets are trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.utils.validation import check_consistent_length
+
+from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.fitting import Rows
+from adacap.estimators.inputs import (
+    as_input,
+    device_of,
+    read_input,
+    refuse_other_shape,
+    row_weights,
+)
+from adacap.estimators.rows import hold_out, merge_rows
+from adacap.estimators.tables import Table
+from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.tables.columns import Floats
+
+__all__ = ["Codec", "Preparation", "Prepared", "Samples", "read_samples"]
+
+Codec: TypeAlias = RegressionCodec | ClassCodec
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Different rows of positive weight, in an order that depends on content alone.
+
+    Attributes
+    ----------
+    table : Table
+    y : ndarray of shape (n,) or (n, n_targets)
+        Targets as the user gave them.
+    weight : ndarray of shape (n,) or None
+        None if all are 1.
+    origin : ndarray of shape (n,)
+        The first row of the user's table that each stands for.
+    sample_shape : tuple of int or None
+        Shape of one sample, where it is not a row of a table.
+    n_given : int
+        Rows of the user's table.
+    """
+
+    table: Table
+    y: npt.NDArray[Any]
+    weight: Floats | None
+    origin: npt.NDArray[np.intp]
+    sample_shape: tuple[int, ...] | None
+    n_given: int
+
+    def take(self, index: npt.NDArray[np.intp]) -> Samples:
+        """Some of the rows."""
+        return replace(
+            self,
+            table=self.table.take(index),
+            y=self.y[index],
+            weight=None if self.weight is None else self.weight[index],
+            origin=self.origin[index],
+        )
+
+
+def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Codec]) -> Samples:
+    """Rows that count, checked: those of weight 0 left out, equal ones merged.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As given to ``fit``.
+    policy : str
+        Of preprocessing, which decides whether samples may be other than rows.
+    codec : type
+        Of the targets.
+
+    Examples
+    --------
+    >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
+    >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    """
+    table, sample_shape = read_input(X, policy)
+    n_given = table.n_rows
+    y = codec.check(y)
+    check_consistent_length(np.empty(n_given), y)
+    weight = row_weights(sample_weight, n_given)
+    samples = Samples(table, y, weight, np.arange(n_given), sample_shape, n_given)
+    if weight is not None and not weight.all():  # a row of weight 0 is absent
+        samples = samples.take(np.flatnonzero(weight))
+    merged = merge_rows(samples.table, codec.numbers(samples.y), samples.weight)
+    return replace(samples.take(merged.index), weight=merged.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What training sees of the samples, and how it was made of them.
+
+    Attributes
+    ----------
+    rows : Rows
+        To train on.
+    valid : Rows or None
+        Given by the caller to choose iterations on.
+    aside : Rows or None
+        That neither training nor any choice sees.
+    samples : Samples
+        Those of ``rows``.
+    strata : ndarray of shape (n,) or None
+        Class of each row.
+    codec : RegressionCodec or ClassCodec
+    encoder : TableEncoder
+    """
+
+    rows: Rows
+    valid: Rows | None
+    aside: Rows | None
+    samples: Samples
+    strata: npt.NDArray[np.intp] | None
+    codec: Codec
+    encoder: TableEncoder
+
+    @property
+    def n_rows(self) -> int:
+        """Rows to train on."""
+        return len(self.samples.y)
+
+
+class Preparation:
+    """Methods of both estimators that turn what ``fit`` was given into tensors."""
+
+    _codec: type[Codec]
+    codec_: Any
+    encoder_: TableEncoder
+    preprocessing: str
+    calibration_fraction: float
+    device: Any
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool
+    ) -> Prepared:
+        """Check, merge, set aside, code and encode."""
+        policy = self.encoder_.policy if going_on else self.preprocessing
+        every = samples = read_samples(X, y, sample_weight, policy, self._codec)
+        keep, later = self._set_aside(every.y, seed, going_on)
+        if len(later):
+            samples = every.take(keep)
+        # a class may have one row, set aside
+        seen = every.y if self._codec is ClassCodec else samples.y
+        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, samples.weight)
+        coded = codec.encode(samples.y)
+        if len(coded) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
+                f"n_samples={len(coded)}."
+            )
+        if going_on:
+            encoder = self.encoder_
+            encoded = encoder.transform(samples.table)
+        else:
+            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
+            encoded = encoder.fit_transform(samples.table, coded, samples.weight)
+        shape = samples.sample_shape
+        rows = self._rows(encoded, coded, samples.weight, shape)
+        valid = aside = None
+        if X_val is not None:
+            valid_table, valid_shape = read_input(X_val, policy)
+            refuse_other_shape("X_val", valid_shape, shape)
+            valid_coded = codec.encode(y_val)
+            check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
+            valid = self._rows(encoder.transform(valid_table), valid_coded, None, shape)
+        if len(later):
+            fresh = every.take(later)
+            encoded = encoder.transform(fresh.table)
+            aside = self._rows(encoded, codec.encode(fresh.y), fresh.weight, shape)
+        return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
+
+    def _rows(
+        self,
+        encoded: npt.NDArray[np.float32],
+        coded: Floats,
+        weight: Floats | None,
+        sample_shape: tuple[int, ...] | None,
+    ) -> Rows:
+        device = device_of(self.device)
+        return Rows(
+            as_input(encoded, sample_shape, device),
+            torch.as_tensor(coded, dtype=torch.float32, device=device),
+            None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
+        )
+
+    def _set_aside(
+        self, y: npt.NDArray[Any], seed: int, going_on: bool
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Rows to train with, and rows that nothing sees before the nets are done."""
+        if going_on and self.calibration_fraction > 0:
+            raise ValueError(
+                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
+                "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
+                "call calibrate(X, y) with fresh rows."
+            )
+        strata = None
+        if self._codec is ClassCodec:
+            strata = self._codec.numbers(y)[:, 0].astype(np.intp)
+        rng = np.random.default_rng([seed, 1])
+        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
