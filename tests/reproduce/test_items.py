@@ -9,6 +9,7 @@ from adacap.reproduce.evidence import read_evidence
 from adacap.reproduce.item import Row
 from adacap.reproduce.registry import UnknownItemError
 from adacap.reproduce.running import Machine, reproduce, write_all
+from adacap.reproduce.studies.benchmark import _leads
 
 STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "depth"}
 
@@ -53,6 +54,14 @@ def test_names_of_methods_are_unique_within_an_item(key):
             for method in grid.methods:
                 name = method if isinstance(method, str) else method.name
                 assert built.setdefault(name, repr(method)) == repr(method)
+
+
+@pytest.mark.parametrize(
+    ("shares", "leads"),
+    [({"a": 60.0, "b": 40.0}, True), ({"a": 40.0, "b": 60.0}, False), ({"a": 50, "b": 50}, None)],
+)
+def test_a_shared_lead_decides_nothing(shares, leads):
+    assert _leads("a", shares) is leads
 
 
 def test_verdicts_of_rows():
