@@ -60,14 +60,14 @@ def test_every_container_gives_the_same_table(make):
 def test_frames_have_names(name):
     table = read_table(CONTAINERS[name]())
     assert table.names == tuple(CELLS)
-    assert (table.label(2), table.place(2)) == ("colour", "column 'colour'")
+    assert table.place(2) == "column 'colour'"
 
 
 def test_arrays_and_frames_with_integer_names_have_none():
     for X in (np.zeros((2, 3)), pd.DataFrame(np.zeros((2, 3)))):
         table = read_table(X)
         assert table.names is None
-        assert (table.label(2), table.place(2)) == ("column 2", "column 2")
+        assert table.place(2) == "column 2"
 
 
 def test_mixed_names_are_refused():
@@ -160,9 +160,9 @@ def test_time_zones_are_resolved_and_durations_are_seconds():
 
 def test_any_column_has_a_text_form():
     table = read_table(pd.DataFrame({"a": [2.0, np.nan, 0.5], "b": [True, False, None]}))
-    assert table.codes(0)[0].tolist() == [1, -1, 0]
-    assert table.codes(0)[1] == ("0.5", "2")
-    assert table.codes(1)[1] == ("False", "True")
+    assert table.columns[0].text()[0].tolist() == [1, -1, 0]
+    assert table.columns[0].text()[1] == ("0.5", "2")
+    assert table.columns[1].text()[1] == ("False", "True")
 
 
 # ------------------------------------------------------------------------------ memory
@@ -327,6 +327,6 @@ def test_what_cannot_be_read_is_refused_with_the_way_out(X, error, message):
 
 def test_a_null_in_an_arrow_dictionary_is_missing():
     column = pa.array(["a", None, "b", "a"]).dictionary_encode()
-    codes, levels = read_table(pa.table({"x": column})).codes(0)
+    codes, levels = read_table(pa.table({"x": column})).columns[0].text()
     found = [levels[code] if 0 <= code < len(levels) else None for code in codes]
     assert found == ["a", None, "b", "a"]

@@ -9,7 +9,7 @@ from adacap.reproduce.evidence import read_evidence
 from adacap.reproduce.item import Row
 from adacap.reproduce.registry import UnknownItemError
 from adacap.reproduce.running import Machine, reproduce, write_all
-from adacap.reproduce.studies.benchmark import _leads
+from adacap.reproduce.studies.benchmark import _both, _leads
 
 STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "depth"}
 
@@ -62,6 +62,14 @@ def test_names_of_methods_are_unique_within_an_item(key):
 )
 def test_a_shared_lead_decides_nothing(shares, leads):
     assert _leads("a", shares) is leads
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [((True, True), True), ((True, None), None), ((False, None), False), ((False, True), False)],
+)
+def test_two_facts_of_one_claim(facts, verdict):
+    assert _both(*facts) is verdict
 
 
 def test_verdicts_of_rows():

@@ -151,10 +151,10 @@ class TableEncoder:
     def _encode(self, table: Table, out: npt.NDArray[np.float32]) -> None:
         k = 0
         for j, plan in enumerate(self.columns_):
-            outputs = self._outputs(table, j, plan)
-            for x, center, scale in zip(outputs, plan.center, plan.scale, strict=True):
-                out[:, k] = (x - center) / scale
-                k += 1
+            if plan.parts:
+                for x in plan.encoded(self._cells(table, j, plan)):
+                    out[:, k] = x
+                    k += 1
 
     @property
     def n_features_out_(self) -> int:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from adacap.tables.columns import (
     Array,
-    Codes,
     Column,
     Kind,
     as_array,
@@ -78,10 +77,6 @@ class Table:
         """Kind of column ``j``: numeric, boolean, categorical or datetime."""
         return self.columns[j].kind
 
-    def label(self, j: int) -> str:
-        """Name of column ``j``, or ``"column j"`` when the table has no names."""
-        return f"column {j}" if self.names is None else self.names[j]
-
     def place(self, j: int) -> str:
         """Column ``j`` as messages speak of it: ``column 'price'`` or ``column 3``."""
         return place_of(self.names, j)
@@ -100,10 +95,6 @@ class Table:
         if column.kind == "categorical":
             return np.array([*column.levels, None], dtype=object)[column.values]
         return _read_only(_as_float(column.values))
-
-    def codes(self, j: int) -> tuple[Codes, tuple[str, ...]]:
-        """Column ``j`` as text: codes (-1 = missing) into a tuple of distinct levels."""
-        return self.columns[j].text()
 
     def take(self, rows: Any) -> Table:
         """Table of the rows given as indices, boolean mask or slice."""

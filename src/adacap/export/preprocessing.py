@@ -11,7 +11,21 @@ import numpy as np
 from adacap.export.graph import Graph
 from adacap.export.inputs import Input
 from adacap.tables.columns import Floats
-from adacap.tables.plan import NOISE, PERIOD_DAYS, ColumnPlan, Level
+from adacap.tables.plan import (
+    NOISE,
+    PERIOD_DAYS,
+    Binary,
+    ColumnPlan,
+    Cycle,
+    Frequency,
+    Level,
+    MissingFlag,
+    Number,
+    OneHot,
+    Part,
+    TargetMean,
+    Unchanged,
+)
 
 __all__ = ["encode"]
 
@@ -32,7 +46,7 @@ def encode(
     for plan, entry in zip(columns, inputs, strict=True):
         if plan.parts:
             column = _Column(graph, entry, missing_text)
-            pieces += [PARTS[type(part).__name__](column, part) for part in plan.parts]
+            pieces += [PARTS[type(part)](column, part) for part in plan.parts]
             center += plan.center
             scale += plan.scale
     if not pieces:
@@ -119,11 +133,11 @@ class _Column:
         return self.graph.call("Gather", self.graph.constant(values), self.codes(levels))
 
 
-def _unchanged(column: _Column, part: Any) -> str:
+def _unchanged(column: _Column, part: Unchanged) -> str:
     return column.values
 
 
-def _number(column: _Column, part: Any) -> str:
+def _number(column: _Column, part: Number) -> str:
     call, constant = column.graph.call, column.graph.constant
     z = call("Sub", column.filled(part.fill), constant([part.center]))
     z = call("Div", z, constant([part.scale]))
@@ -135,31 +149,31 @@ def _number(column: _Column, part: Any) -> str:
     return call("Div", z, call("Sqrt", square))
 
 
-def _missing_flag(column: _Column, part: Any) -> str:
+def _missing_flag(column: _Column, part: MissingFlag) -> str:
     return column.missing()
 
 
-def _binary(column: _Column, part: Any) -> str:
+def _binary(column: _Column, part: Binary) -> str:
     return column.table(part.levels, [0.0, 1.0, part.unseen])
 
 
-def _one_hot(column: _Column, part: Any) -> str:
+def _one_hot(column: _Column, part: OneHot) -> str:
     graph, levels = column.graph, part.levels
     places = graph.constant(np.arange(len(levels))[None, :], np.int64)
     return graph.cast(graph.call("Equal", column.codes(levels), places), "float64")
 
 
-def _frequency(column: _Column, part: Any) -> str:
+def _frequency(column: _Column, part: Frequency) -> str:
     return column.table(part.levels, np.log1p([*part.counts, 0.0]).tolist())
 
 
-def _target_mean(column: _Column, part: Any) -> str:
+def _target_mean(column: _Column, part: TargetMean) -> str:
     pairs = zip(part.means, part.unseen, strict=True)
     means = [column.table(part.levels, [*means, unseen]) for means, unseen in pairs]
     return means[0] if len(means) == 1 else column.graph.call("Concat", *means, axis=1)
 
 
-def _cycle(column: _Column, part: Any) -> str:
+def _cycle(column: _Column, part: Cycle) -> str:
     """Sine and cosine of the phase, taken in float32: few runtimes have them in float64."""
     graph, length = column.graph, PERIOD_DAYS[part.period]
     days = graph.call("Mod", column.filled(part.fill), graph.constant([length]), fmod=1)
@@ -171,13 +185,13 @@ def _cycle(column: _Column, part: Any) -> str:
     return graph.cast(waves, "float64")
 
 
-PARTS: dict[str, Callable[[_Column, Any], str]] = {
-    "Unchanged": _unchanged,
-    "Number": _number,
-    "MissingFlag": _missing_flag,
-    "Binary": _binary,
-    "OneHot": _one_hot,
-    "Frequency": _frequency,
-    "TargetMean": _target_mean,
-    "Cycle": _cycle,
+PARTS: dict[type[Part], Callable[[_Column, Any], str]] = {
+    Unchanged: _unchanged,
+    Number: _number,
+    MissingFlag: _missing_flag,
+    Binary: _binary,
+    OneHot: _one_hot,
+    Frequency: _frequency,
+    TargetMean: _target_mean,
+    Cycle: _cycle,
 }

@@ -53,12 +53,9 @@ class Encoder:
         """Encode rows; the columns of a frame are found by name, in any order."""
         cells = self.cells(X)
         out = np.empty((_n_rows(cells[0]), self.n_features_out), dtype=np.float32)
-        k = 0
-        for plan, column in zip(self.columns, cells, strict=True):
-            outputs = (x for part in plan.parts for x in part.outputs(column))
-            for x, center, scale in zip(outputs, plan.center, plan.scale, strict=True):
-                out[:, k] = (x - center) / scale
-                k += 1
+        pairs = zip(self.columns, cells, strict=True)
+        for k, x in enumerate(x for plan, column in pairs for x in plan.encoded(column)):
+            out[:, k] = x
         return out
 
     def cells(self, X: Any) -> list[Cells]:
@@ -98,7 +95,5 @@ def _plan(data: Json) -> ColumnPlan:
 def _encodes(plan: ColumnPlan) -> bool:
     """Whether two missing cells come out as numbers, one column per centre and scale."""
     cells = Cells(plan.kind, np.full(2, np.nan), np.full(2, -1, dtype=np.int32))
-    outputs = [x for part in plan.parts for x in part.outputs(cells)]
-    triples = zip(outputs, plan.center, plan.scale, strict=True)
-    encoded = [np.asarray((x - center) / scale) for x, center, scale in triples]
+    encoded = map(np.asarray, plan.encoded(cells))
     return all(x.shape == (2,) and x.dtype == np.float64 for x in encoded)

@@ -275,6 +275,12 @@ class ColumnPlan:
         """Names of the output columns."""
         return [self.name + suffix for part in self.parts for suffix in part.suffixes()]
 
+    def encoded(self, cells: Cells) -> Iterator[Floats]:
+        """Outputs for these cells, centred and scaled."""
+        outputs = (x for part in self.parts for x in part.outputs(cells))
+        for x, center, scale in zip(outputs, self.center, self.scale, strict=True):
+            yield (x - center) / scale
+
     @property
     def is_consistent(self) -> bool:
         """Whether its lists match each other and its parts the kind of the column."""

@@ -70,8 +70,8 @@ _NOTE_STORE = (
     "Read from a store of 'adacap bench run' where --store names one; otherwise the runs are done."
 )
 _NOTE_CLOCK = (
-    "Times are of the wall clock: whatever else the machine did meanwhile is in them, so they "
-    "compare only within a run on an idle machine."
+    "Times are of the wall clock, other work of the machine included: where it was not idle, they "
+    "are too long and do not compare."
 )
 
 
@@ -145,7 +145,7 @@ def _summarise_top(results: Results, scale: Scale) -> Outcome:
         ),
         Claim(
             "Boosted trees take the most first places, with and without AdaCap",
-            all(max(side, key=lambda c: side[c]) == "GBDT" for side in (before, after)),
+            _both(_leads("GBDT", before), _leads("GBDT", after)),
             f"GBDT {before.get('GBDT', 0):.1f} % and {after.get('GBDT', 0):.1f} %, networks "
             f"{before.get('DNN', 0):.1f} % and {after.get('DNN', 0):.1f} %",
         ),
@@ -180,6 +180,13 @@ def _leads(category: str, shares: Mapping[str, float]) -> bool | None:
     if leaders == [category]:
         return True
     return None if category in leaders else False
+
+
+def _both(*facts: bool | None) -> bool | None:
+    """Whether all hold: one that does not decides, one that is open leaves it open."""
+    if False in facts:
+        return False
+    return None if None in facts else True
 
 
 def _tasks_remark(table: ScoreTable) -> str:
