@@ -174,28 +174,63 @@ def test_status_as_json(call, filled):
             "reason": "Stopped."} in found["failures"]  # fmt: skip
 
 
-def test_status_says_what_became_of_each_method(call, filled):
-    with Store(filled) as store:
-        record = Record(
-            Job("builtin-diabetes", 0, "their-net"), "ok", "a", "regression", "Peer",
-            fit_seconds=2.0, metrics={"rmse": 0.5},
-        )  # fmt: skip
-        store.add(record)
-        job = Job("builtin-diabetes", 0, "lasso")
-        store.add(Record(job, "failed", "a", "regression", "Linear", traceback="ValueError: a|b"))
-    lines = call("status", str(filled), "--methods").stdout.splitlines()
-    assert lines[4] == "| their-net | Peer | ran | 1 | 0 | **0.5000** | 2.00 |  |"
-    assert "| ridge | Linear | ran | 2 | 3 | – | – | ValueError: no; Stopped. |" in lines
+def outcome(method, category, split, rmse, **more):
+    job = Job("builtin-diabetes", split, method)
+    metrics = {} if rmse is None else {"test_rmse": rmse}
+    status = "failed" if rmse is None else "ok"
+    return Record(job, status, "a", "regression", category, metrics=metrics, **more)
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    path = tmp_path / "outcomes.sqlite"
+    with Store(path) as store:
+        for split, rmse in enumerate((0.25, 0.75, 2.0)):
+            store.add(outcome("their-net", "Peer", split, rmse, fit_seconds=2.0))
+        store.add(outcome("ridge", "Linear", 0, 0.4))
+        store.add(outcome("ridge", "Linear", 1, None, traceback="ValueError: no"))
+        store.add(outcome("lasso", "Linear", 0, None, traceback="ValueError: a|b"))
+    return path
+
+
+def test_status_says_what_became_of_each_method(call, outcomes):
+    text = call("status", str(outcomes), "--methods").stdout
+    lines = text.splitlines()
+    assert "| mean RMSE |" in lines[2]
+    assert lines[4] == "| their-net | Peer | ran | 3 | 0 | 1.0000 | 2.00 |  |"
+    assert lines[5] == "| ridge | Linear | ran | 1 | 1 | 0.4000† | – | ValueError: no |"
     assert r"| lasso | Linear | failed | 0 | 1 | – | – | ValueError: a\|b |" in lines
     assert "| ols | Linear | not run | 0 | 0 | – | – |  |" in lines
-    found = json.loads(call("status", str(filled), "--methods", "--json").stdout)
+    assert "| gp | Peer | not run | 0 | 0 | – | – | takes up to 1000 rows |" in lines
+    logreg = "| logreg | Linear | does not apply | 0 | 0 | – | – | does binary and multiclass |"
+    assert logreg in lines
+    assert "† Some experiments have no result" in text
+    found = json.loads(call("status", str(outcomes), "--methods", "--json").stdout)
     assert {row["method"] for row in found} == {*METHODS, "their-net"}
+    assert found[1]["scores"] == {"rmse": 0.4}
+
+
+def test_status_of_the_first_splits(call, outcomes):
+    text = call("status", str(outcomes), "--methods", "--splits", "2").stdout
+    assert "| their-net | Peer | ran | 2 | 0 | 0.5000 | 2.00 |  |" in text
+
+
+def test_status_reads_what_a_run_wrote(call, tmp_path):
+    run = ["run", "--suite", "builtin-diabetes,builtin-iris", "--methods", "intercept,logreg,ols"]
+    assert call(*run, "--splits", "1", "--store", "r.sqlite").exit_code == 0
+    found = json.loads(call("status", "r.sqlite", "--methods", "--json").stdout)
+    scores = {row["method"]: row["scores"] for row in found if row["n_ok"]}
+    assert {method: set(of) for method, of in scores.items()} == {
+        "intercept": {"rmse", "accuracy"}, "logreg": {"accuracy"}, "ols": {"rmse"},
+    }  # fmt: skip
+    assert scores["ols"]["rmse"] < scores["intercept"]["rmse"]
+    assert all(row["is_complete"] for row in found if row["n_ok"])
 
 
 def test_status_says_which_methods_cannot_be_run(call, filled, monkeypatch):
     monkeypatch.setattr("adacap.bench.status.unavailable", lambda method: "needs a rocket")
     lines = call("status", str(filled), "--methods").stdout.splitlines()
-    assert "| ols | Linear | unavailable | 0 | 0 | – | – | needs a rocket |" in lines
+    assert "| ols | Linear | unavailable | 0 | 0 | – | needs a rocket |" in lines
     assert not any("not run" in line for line in lines)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adacap.bench.jobs import UNSUCCESSFUL
-from adacap.bench.methods import METHODS, unavailable
+from adacap.bench.methods import METHODS, Method, unavailable
+from adacap.bench.metrics import METRICS, ScoreTable
 from adacap.bench.store import Store
 from adacap.bench.tables_text import Column, TextTable
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["methods_of", "methods_table", "status_of"]
+
+_SHOWN = ("rmse", "accuracy")
 
 
 def status_of(store: Store) -> dict[str, Any]:
@@ -48,33 +53,44 @@ def status_of(store: Store) -> dict[str, Any]:
     }
 
 
-def methods_of(store: Store) -> list[dict[str, Any]]:
+def methods_of(store: Store, *, n_splits: int | None = None) -> list[dict[str, Any]]:
     """What became of every known method, and of every other that the store has records of.
 
     Parameters
     ----------
     store : Store
+    n_splits : int, optional
+        Count the first so many splits alone.
 
     Returns
     -------
     list of dict
-        ``method``, ``category``, ``outcome`` ("ran", "failed", "unavailable" or "not run"; a
-        method ran if it has a result), ``n_ok``, ``n_failed``, ``rmse`` and ``fit_seconds`` (means
-        over results, None without), and ``reasons`` for what is missing. The lowest error first.
+        ``method``, ``category``, ``outcome`` ("ran", "failed", "unavailable", "does not apply" or
+        "not run"; a method ran if it has a result), ``n_ok``, ``n_failed``, ``scores`` (by metric,
+        means over experiments), ``is_complete`` (no experiment is missing in them), ``fit_seconds``
+        (mean, None without) and ``reasons`` for what is missing. The best first, then those with
+        gaps.
     """
-    from adacap.bench.tables import failure_reason
+    from adacap.bench.tables import failure_reason, read_tables
 
     frame = store.frame()
+    if n_splits is not None:
+        frame = frame[frame["split"] < n_splits]
+    tables = read_tables(frame, missing="mark")
+    whole = {key: set(table.complete_methods().methods) for key, table in tables.items()}
     parts = dict(list(frame.groupby("method")))
     rows = []
     for name in dict.fromkeys([*METHODS, *parts]):
         part = parts.get(name, frame.iloc[:0])
         failed = part[part["status"].isin(UNSUCCESSFUL)]
         done = part[~part["status"].isin(UNSUCCESSFUL)]
+        means = {key: _mean(table, name) for key, table in tables.items() if key in _SHOWN}
+        scores = {key: mean for key, mean in means.items() if mean is not None}
         reasons = list(dict.fromkeys(map(failure_reason, failed.to_dict("records"))))
         outcome = "ran" if len(done) else "failed" if len(failed) else "not run"
-        if not len(part) and (reason := unavailable(METHODS[name])):
-            outcome, reasons = "unavailable", [reason]
+        is_complete = bool(scores) and all(name in whole[key] for key in scores)
+        if name in METHODS and not len(failed) and not is_complete:
+            outcome, reasons = _explained(METHODS[name], frame, outcome)
         rows.append(
             {
                 "method": name,
@@ -82,12 +98,45 @@ def methods_of(store: Store) -> list[dict[str, Any]]:
                 "outcome": outcome,
                 "n_ok": len(done),
                 "n_failed": len(failed),
-                "rmse": _mean(done, "rmse"),
-                "fit_seconds": _mean(done, "fit_seconds"),
+                "scores": scores,
+                "is_complete": is_complete,
+                "fit_seconds": _seconds(done),
                 "reasons": reasons,
             }
         )
-    return sorted(rows, key=lambda row: (row["rmse"] is None, row["rmse"], row["method"]))
+    return sorted(rows, key=_best_first)
+
+
+def _mean(table: ScoreTable, method: str) -> float | None:
+    """Mean score over the experiments a method has."""
+    if method not in table.methods:
+        return None
+    values = table.values[:, table.column(method)]
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _seconds(done: pd.DataFrame) -> float | None:
+    known = done["fit_seconds"].dropna()
+    return float(known.mean()) if len(known) else None
+
+
+def _explained(method: Method, frame: pd.DataFrame, outcome: str) -> tuple[str, list[str]]:
+    """Why a method without failures lacks results, as far as its entry tells."""
+    if outcome == "not run" and (reason := unavailable(method)):
+        return "unavailable", [reason]
+    kinds = set(frame["kind"])
+    if kinds and not kinds & method.kinds:
+        return "does not apply", [f"does {' and '.join(sorted(method.kinds))}"]
+    if method.max_rows is not None:
+        return outcome, [f"takes up to {method.max_rows} rows"]
+    return outcome, []
+
+
+def _best_first(row: dict[str, Any]) -> tuple[object, ...]:
+    error, accuracy = (row["scores"].get(name) for name in _SHOWN)
+    is_last = (not row["scores"], not row["is_complete"], error is None)
+    return *is_last, error or 0.0, -(accuracy or 0.0), row["method"]
 
 
 def methods_table(rows: list[dict[str, Any]]) -> TextTable:
@@ -96,21 +145,23 @@ def methods_table(rows: list[dict[str, Any]]) -> TextTable:
     Examples
     --------
     >>> row = {"method": "moon", "category": "Peer", "outcome": "unavailable", "n_ok": 0}
-    >>> row |= {"n_failed": 0, "rmse": None, "fit_seconds": None, "reasons": ["needs a rocket"]}
+    >>> row |= {"n_failed": 0, "scores": {}, "is_complete": False, "fit_seconds": None}
+    >>> row["reasons"] = ["needs a rocket"]
     >>> print(methods_table([row]).to_markdown().splitlines()[-1])
-    | moon | Peer | unavailable | 0 | 0 | – | – | needs a rocket |
+    | moon | Peer | unavailable | 0 | 0 | – | needs a rocket |
     """
+    shown = [name for name in _SHOWN if any(name in row["scores"] for row in rows)]
     columns = (
         Column("method"), Column("category"), Column("outcome"), Column("results", 0),
-        Column("failures", 0), Column("mean RMSE", 4, "min"), Column("seconds per fit", 2),
-        Column("reason"),
+        Column("failures", 0), *(Column(f"mean {METRICS[name].label}", 4) for name in shown),
+        Column("seconds per fit", 2), Column("reason"),
     )  # fmt: skip
-    names = ("method", "category", "outcome", "n_ok", "n_failed", "rmse", "fit_seconds")
-    cells = tuple((*(row[name] for name in names), "; ".join(row["reasons"])) for row in rows)
-    return TextTable("methods", "What became of each method.", columns, cells)
-
-
-def _mean(frame: pd.DataFrame, column: str) -> float | None:
-    if column not in frame or not frame[column].notna().any():
-        return None
-    return float(frame[column].mean())
+    cells = []
+    for row in rows:
+        mark = "" if row["is_complete"] else "†"
+        scores = [f"{row['scores'][n]:.4f}{mark}" if n in row["scores"] else None for n in shown]
+        counts = [row[name] for name in ("method", "category", "outcome", "n_ok", "n_failed")]
+        cells.append((*counts, *scores, row["fit_seconds"], "; ".join(row["reasons"])))
+    marked = any("†" in str(value) for row in cells for value in row)
+    notes = ("† Some experiments have no result; the mean is over the others.",) if marked else ()
+    return TextTable("methods", "What became of each method.", columns, tuple(cells), notes)

@@ -155,6 +155,10 @@ def status(
     methods: Annotated[
         bool, typer.Option("--methods", help="What became of each method, as a Markdown table.")
     ] = False,
+    splits: Annotated[
+        int | None,
+        typer.Option("--splits", min=1, help="With --methods: count the first so many splits."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a store holds, also while a run writes to it."""
@@ -164,7 +168,7 @@ def status(
 
         with Store(store, read_only=True) as opened:
             if methods:
-                rows = methods_of(opened)
+                rows = methods_of(opened, n_splits=splits)
                 text = json.dumps(rows) if as_json else methods_table(rows).to_markdown()
                 typer.echo(text)
                 return
