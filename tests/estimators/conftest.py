@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from adacap import AdaCapClassifier, AdaCapRegressor
+
 
 class Data(NamedTuple):
     """Features, a smooth target of them, and the same target cut into two or three classes."""
@@ -13,6 +15,16 @@ class Data(NamedTuple):
     y: Any
     binary: Any
     multiclass: Any
+
+    def target(self, kind: type) -> Any:
+        """What an estimator of this class can be fitted to."""
+        return self.y if kind is AdaCapRegressor else self.binary
+
+
+@pytest.fixture(params=[AdaCapRegressor, AdaCapClassifier])
+def kind(request: pytest.FixtureRequest) -> Any:
+    """Both estimators, one after the other."""
+    return request.param
 
 
 @pytest.fixture
