@@ -31,6 +31,7 @@ RANK = {
 LAYER_OF = {
     "_version": "exceptions",
     "exceptions": "exceptions",
+    "progress": "exceptions",
     "core": "core",
     "nn": "nn",
     "training": "training",

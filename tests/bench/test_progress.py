@@ -2,9 +2,6 @@
 
 import io
 
-import pytest
-
-from adacap.bench import progress
 from adacap.bench.jobs import Job, Record
 from adacap.bench.progress import Display
 
@@ -25,24 +22,15 @@ def test_lines_where_there_is_no_terminal():
         display.add(record("failed", "Traceback ...\nValueError: no\n"))
     assert stream.getvalue().splitlines() == [
         "failed: ridge on paper-1, split 3, seed 0: ValueError: no",
-        "2/2 done, 1 without result",
+        "Running: 2 of 2 jobs, 100 %  1 without result",
     ]
-
-
-def test_the_time_left_is_told_now_and_then(monkeypatch):
-    times = iter([0.0, 10.0, 10.0, 10.0, 20.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
-    stream = io.StringIO()
-    display = Display(4, stream=stream)
-    display.add(record())
-    assert stream.getvalue() == "1/4 done, about 30 s left\n"
 
 
 def test_jobs_left_out_shorten_the_way():
     stream = io.StringIO()
     with Display(5, stream=stream) as display:
         display.leave_out(3)
-    assert stream.getvalue() == "0/2 done\n"
+    assert stream.getvalue() == "Running: 0 of 2 jobs, 0 %\n"
 
 
 def test_silence():
@@ -60,12 +48,5 @@ def test_a_bar_on_a_terminal():
         display.leave_out(1)
     text = stream.getvalue()
     assert "timeout: ridge on paper-1, split 3, seed 0: Stopped at the time limit" in text
-    assert "2/2" in text
+    assert "2 of 2 jobs" in text
     assert "1 without result" in text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(12.4, "12 s"), (61, "1 min 01 s"), (7384, "2 h 03 min")]
-)
-def test_durations(seconds, text):
-    assert progress._duration(seconds) == text

@@ -1,6 +1,5 @@
 """What commands share: numbers for people, progress, targets, and JSON everywhere."""
 
-import io
 import json
 
 import numpy as np
@@ -10,7 +9,6 @@ import typer
 
 from adacap.cli import app
 from adacap.cli.common import number, plus_minus, print_json, print_table
-from adacap.cli.progress import Steps
 from adacap.cli.targets import read_target
 
 
@@ -39,36 +37,6 @@ def test_tables_are_not_cut(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == f"{long}       1"
     assert lines[2].startswith("[bold]")
-
-
-def test_progress_in_lines():
-    stream = io.StringIO()
-    with Steps("Reading", total=10, stream=stream, every_seconds=0) as steps:
-        steps.update(5, text="ridge")
-        steps.update(10)
-    first, second = stream.getvalue().splitlines()
-    assert first.startswith("Reading: 5 of 10 rows, 50 %")
-    assert first.endswith("ridge")
-    assert second == "Reading: 10 of 10 rows, 100 %"
-
-
-def test_progress_without_a_total_goes_by_share():
-    stream = io.StringIO()
-    with Steps("Reading", stream=stream, every_seconds=0) as steps:
-        steps.update(5, 0.25)
-    assert stream.getvalue().startswith("Reading: 5 rows, 25 %")
-
-
-def test_progress_on_a_terminal_is_a_bar(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    with Steps("Reading", total=10, stream=stream) as steps:
-        steps.update(5)
-    assert "Reading" in stream.getvalue()
-    assert "rows, 50 %" not in stream.getvalue()
 
 
 @pytest.mark.parametrize(

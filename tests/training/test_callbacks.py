@@ -1,6 +1,7 @@
 """Callbacks that come with the package."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_progress_lines_without_a_terminal(scheme, problem):
     problem(scheme=scheme).run(CONFIG, callbacks=[ProgressBar("boston", stream, every_seconds=0)])
     lines = stream.getvalue().splitlines()
     assert len(lines) == 7
-    assert lines[2].startswith("boston: step 3/7 valid ")
+    assert re.match(r"boston: 3 of 7 steps, 43 %.*  valid ", lines[2])
     assert ("λ" in lines[2]) is (scheme == "adacap")
 
 
@@ -81,7 +82,7 @@ def test_progress_is_quiet_between_lines(problem):
 def test_progress_goes_to_standard_error(problem, capsys):
     problem().run(CONFIG, callbacks=[ProgressBar(every_seconds=0)])
     captured = capsys.readouterr()
-    assert "training: step 7/7" in captured.err
+    assert "Training: 7 of 7 steps" in captured.err
     assert captured.out == ""
 
 
@@ -90,7 +91,7 @@ def test_progress_bar_on_a_terminal(problem):
     bar = ProgressBar("boston", stream)
     problem().run(CONFIG, callbacks=[bar])
     assert "boston" in stream.getvalue()
-    assert bar._bar is None  # closed
+    assert bar._steps is None  # closed
 
 
 def test_progress_bar_closes_when_training_fails(problem):
@@ -101,4 +102,4 @@ def test_progress_bar_closes_when_training_fails(problem):
     bar = ProgressBar("boston", Terminal())
     with pytest.raises(KeyError, match="broken"):
         problem().run(CONFIG, callbacks=[bar, Fail()])
-    assert bar._bar is None
+    assert bar._steps is None

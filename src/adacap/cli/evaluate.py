@@ -65,8 +65,8 @@ def evaluate(
     Exit code 1 if a method failed; one that is not installed is left out, with the hint.
     """
     from adacap.cli.contest import compare, run_contest
-    from adacap.cli.progress import Steps
     from adacap.cli.tables import load_rows
+    from adacap.progress import Steps
 
     start = time.perf_counter()
     text = text_options(separator, decimal, encoding, date_format)

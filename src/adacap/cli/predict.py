@@ -165,8 +165,8 @@ class _Job:
 
     def run(self, parts: Parts) -> None:
         """Predict what is not there yet."""
-        from adacap.cli.progress import Steps
         from adacap.files import FileError
+        from adacap.progress import Steps
 
         features = self.features or []
         kinds = dict(zip(features, (p.kind for p in self.model.encoder_.columns_), strict=False))

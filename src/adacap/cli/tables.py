@@ -10,10 +10,10 @@ import numpy as np
 
 from adacap.cli.common import UsageError, split_names
 from adacap.cli.models import build
-from adacap.cli.progress import Steps
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
 from adacap.files import FileError, TextOptions, open_table, sample_table
+from adacap.progress import Steps
 
 __all__ = ["Loaded", "load_rows"]
 

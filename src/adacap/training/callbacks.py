@@ -1,14 +1,13 @@
 """Optional behaviour around the training loop; the loop knows none of it."""
 
-import sys
-import time
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import TextIO
 
 import torch
 from torch import Tensor
 
 from adacap.core.tikhonov import effective_dof, weighted_mean
+from adacap.progress import Steps
 from adacap.training.data import Batch
 from adacap.training.members import Members
 from adacap.training.objectives import StepLoss
@@ -92,45 +91,33 @@ class ProgressBar(Callback):
     """
 
     def __init__(
-        self, label: str = "training", stream: TextIO | None = None, every_seconds: float = 5.0
+        self, label: str = "Training", stream: TextIO | None = None, every_seconds: float = 5.0
     ) -> None:
         self.label = label
         self.stream = stream
         self.every_seconds = every_seconds
-        self._bar: Any = None
-        self._last = 0.0
+        self._steps: Steps | None = None
 
     def on_start(self, state: TrainingState) -> None:
         """Open the bar, if there is a terminal."""
-        stream = self.stream or sys.stderr
-        self._last = time.perf_counter()
-        if not stream.isatty():
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        self._bar = Progress(
-            "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            "{task.fields[note]}", console=Console(file=stream), transient=True,
-        )  # fmt: skip
-        self._bar.start()
-        self._bar.add_task(self.label, total=state.max_iter, note="")
+        self._steps = Steps(
+            self.label,
+            unit="steps",
+            total=state.max_iter,
+            stream=self.stream,
+            every_seconds=self.every_seconds,
+        ).__enter__()
 
     def on_step(self, state: TrainingState) -> None:
         """Advance, and show the newest score and λ."""
-        note = self._note(state)
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=state.step + 1, note=note)
-        elif time.perf_counter() - self._last > self.every_seconds:
-            self._last = time.perf_counter()
-            line = f"{self.label}: step {state.step + 1}/{state.max_iter} {note}"
-            print(line, file=self.stream or sys.stderr, flush=True)
+        if self._steps is not None:
+            self._steps.update(state.step + 1, text=self._note(state))
 
     def on_end(self, state: TrainingState) -> None:
         """Close the bar."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        if self._steps is not None:
+            self._steps.close()
+            self._steps = None
 
     @staticmethod
     def _note(state: TrainingState) -> str:

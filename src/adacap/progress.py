@@ -1,0 +1,167 @@
+"""How far something long has come: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Steps"]
+
+
+class Steps:
+    """Progress through many alike steps, on standard error.
+
+    Parameters
+    ----------
+    label : str
+    unit : str, default="rows"
+        What ``done`` counts.
+    total : int, optional
+        Of ``done``, where it is known; else ``update`` needs a share. May change on the way.
+    stream : text stream, optional
+    every_seconds : float, default=5.0
+        Least pause between lines without a terminal.
+    ends_with_a_line : bool, default=False
+        Leave what was last shown standing, rather than nothing.
+
+    Examples
+    --------
+    >>> with Steps("Predicting", total=4, stream=sys.stdout, every_seconds=0) as steps:
+    ...     steps.update(1)
+    Predicting: 1 of 4 rows, 25 %...
+    """
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        unit: str = "rows",
+        total: int | None = None,
+        stream: TextIO | None = None,
+        every_seconds: float = 5.0,
+        ends_with_a_line: bool = False,
+    ) -> None:
+        self.label, self.unit, self.total = label, unit, total
+        self._stream = stream or sys.stderr
+        self._every = every_seconds
+        self._ends_with_a_line = ends_with_a_line
+        self._bar: Progress | None = None
+        self._start = self._printed = time.monotonic()
+        self._first: float | None = None  # share when it began, after a resume
+        self._newest: tuple[int, float | None, str] = 0, None, ""
+
+    def __enter__(self) -> Self:
+        if self._stream.isatty():
+            self._bar = _bar_on(self._stream, transient=not self._ends_with_a_line)
+            self._bar.start()
+            self._bar.add_task(self.label, total=1.0, note="")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the bar down."""
+        if self._bar is not None:
+            self._show()
+            self._bar.stop()
+            self._bar = None
+        elif self._ends_with_a_line:
+            self.say(self._line())
+
+    def update(self, done: int, share: float | None = None, text: str = "") -> None:
+        """Show that so many are done.
+
+        Parameters
+        ----------
+        done : int
+        share : float, optional
+            Of the whole, where the total is not known.
+        text : str
+            Shown at the end.
+        """
+        self._newest = done, share, text
+        if self._first is None:
+            self._first = self._part if self._part < 1 else 0.0
+        if self._bar is not None:
+            self._show()
+        elif time.monotonic() - self._printed >= self._every:
+            self.say(self._line())
+
+    def say(self, text: str) -> None:
+        """Print a line of its own, above the bar if there is one."""
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False)
+        else:
+            self._printed = time.monotonic()
+            print(text, file=self._stream, flush=True)
+
+    @property
+    def _part(self) -> float:
+        done, share, _ = self._newest
+        return done / self.total if self.total else (share or 0.0)
+
+    @property
+    def _count(self) -> str:
+        done = self._newest[0]
+        return f"{done:,} of {self.total:,} {self.unit}" if self.total else f"{done:,} {self.unit}"
+
+    def _show(self) -> None:
+        assert self._bar is not None
+        note = f"{self._count}  {self._newest[2]}"
+        self._bar.update(self._bar.task_ids[0], completed=self._part, note=note)
+
+    def _line(self) -> str:
+        text = self._newest[2]
+        line = f"{self.label}: {self._count}, {100 * self._part:.0f} %{self._left()}"
+        return line + (f"  {text}" if text else "")
+
+    def _left(self) -> str:
+        gained = self._part - (self._first or 0.0)
+        if gained <= 0 or self._part >= 1:
+            return ""
+        seconds = (time.monotonic() - self._start) / gained * (1 - self._part)
+        return f", about {_duration(seconds)} left"
+
+
+def _bar_on(stream: TextIO, *, transient: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(file=stream),
+        transient=transient,
+    )
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
