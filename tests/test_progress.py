@@ -39,28 +39,38 @@ def test_a_terminal_gets_a_bar():
     assert "rows, 50 %" not in stream.getvalue()
 
 
-def test_the_time_left_is_told_now_and_then(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_the_time_left_is_told_now_and_then(clock):
     stream = io.StringIO()
     steps = Steps("Reading", total=4, stream=stream)
-    steps.update(0)
-    now = 10.0
+    clock[0] = 10.0
     steps.update(1)
-    now = 12.0
+    clock[0] = 12.0
     steps.update(2)
     assert stream.getvalue() == "Reading: 1 of 4 rows, 25 %, about 30 s left\n"
 
 
-def test_what_was_done_before_does_not_count_as_speed(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+def test_what_was_done_before_does_not_count_as_speed(clock):
     stream = io.StringIO()
-    steps = Steps("Reading", total=100, stream=stream)
-    steps.update(50)
-    now = 10.0
+    steps = Steps("Reading", total=100, begun_with=50, stream=stream)
+    clock[0] = 10.0
     steps.update(60)
     assert "about 40 s left" in stream.getvalue()
+
+
+def test_silence():
+    stream = Terminal()
+    with Steps("Reading", total=2, stream=stream, ends_with_a_line=True, show=False) as steps:
+        steps.say("a word")
+        steps.update(2)
+    assert stream.getvalue() == ""
 
 
 def test_the_last_line_stays_if_asked():

@@ -23,11 +23,15 @@ class Steps:
         What ``done`` counts.
     total : int, optional
         Of ``done``, where it is known; else ``update`` needs a share. May change on the way.
+    begun_with : int, default=0
+        Done before, after a resume: no part of the speed.
     stream : text stream, optional
     every_seconds : float, default=5.0
         Least pause between lines without a terminal.
     ends_with_a_line : bool, default=False
         Leave what was last shown standing, rather than nothing.
+    show : bool, default=True
+        False for silence.
 
     Examples
     --------
@@ -42,21 +46,24 @@ class Steps:
         *,
         unit: str = "rows",
         total: int | None = None,
+        begun_with: int = 0,
         stream: TextIO | None = None,
         every_seconds: float = 5.0,
         ends_with_a_line: bool = False,
+        show: bool = True,
     ) -> None:
         self.label, self.unit, self.total = label, unit, total
         self._stream = stream or sys.stderr
         self._every = every_seconds
         self._ends_with_a_line = ends_with_a_line
+        self._is_shown = show
+        self._begun_with = begun_with
         self._bar: Progress | None = None
         self._start = self._printed = time.monotonic()
-        self._first: float | None = None  # share when it began, after a resume
-        self._newest: tuple[int, float | None, str] = 0, None, ""
+        self._newest: tuple[int, float | None, str] = begun_with, None, ""
 
     def __enter__(self) -> Self:
-        if self._stream.isatty():
+        if self._is_shown and self._stream.isatty():
             self._bar = _bar_on(self._stream, transient=not self._ends_with_a_line)
             self._bar.start()
             self._bar.add_task(self.label, total=1.0, note="")
@@ -76,7 +83,7 @@ class Steps:
             self._show()
             self._bar.stop()
             self._bar = None
-        elif self._ends_with_a_line:
+        elif self._ends_with_a_line and self.total != 0:
             self.say(self._line())
 
     def update(self, done: int, share: float | None = None, text: str = "") -> None:
@@ -91,8 +98,6 @@ class Steps:
             Shown at the end.
         """
         self._newest = done, share, text
-        if self._first is None:
-            self._first = self._part if self._part < 1 else 0.0
         if self._bar is not None:
             self._show()
         elif time.monotonic() - self._printed >= self._every:
@@ -102,7 +107,7 @@ class Steps:
         """Print a line of its own, above the bar if there is one."""
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False)
-        else:
+        elif self._is_shown:
             self._printed = time.monotonic()
             print(text, file=self._stream, flush=True)
 
@@ -127,7 +132,7 @@ class Steps:
         return line + (f"  {text}" if text else "")
 
     def _left(self) -> str:
-        gained = self._part - (self._first or 0.0)
+        gained = self._part - (self._begun_with / self.total if self.total else 0.0)
         if gained <= 0 or self._part >= 1:
             return ""
         seconds = (time.monotonic() - self._start) / gained * (1 - self._part)

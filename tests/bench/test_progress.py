@@ -26,6 +26,23 @@ def test_lines_where_there_is_no_terminal():
     ]
 
 
+def test_the_first_job_tells_the_time_left(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("adacap.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    display = Display(4, stream=stream)
+    now[0] = 10.0
+    display.add(record())
+    assert stream.getvalue() == "Running: 1 of 4 jobs, 25 %, about 30 s left\n"
+
+
+def test_nothing_to_do_is_nothing_to_say():
+    stream = io.StringIO()
+    with Display(2, stream=stream) as display:
+        display.leave_out(2)
+    assert stream.getvalue() == ""
+
+
 def test_jobs_left_out_shorten_the_way():
     stream = io.StringIO()
     with Display(5, stream=stream) as display:

@@ -26,6 +26,7 @@ __all__ = [
     "Record",
     "describe",
     "describe_function",
+    "last_line",
     "now",
     "settings_hash",
     "versions",
@@ -178,6 +179,18 @@ def describe_function(function: object) -> str:
     if name is None:
         return _ADDRESS.sub("", repr(function))
     return f"{getattr(function, '__module__', '')}.{name}"
+
+
+def last_line(traceback: str | None) -> str:
+    r"""What a traceback ends with: the error itself. Nothing without one.
+
+    Examples
+    --------
+    >>> last_line("Traceback ...\n  File ...\nValueError: no\n")
+    'ValueError: no'
+    """
+    lines = (traceback or "").strip().splitlines()
+    return lines[-1].strip() if lines else ""
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:

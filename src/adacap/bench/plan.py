@@ -157,7 +157,7 @@ def make_plan(
 
 def _why_not(method: Method, task: Task | Source, tables: Tables) -> str | None:
     if task.kind not in method.kinds:
-        return f"does {' and '.join(sorted(method.kinds))}, not {task.kind}"
+        return f"does {method.does}, not {task.kind}"
     if method.max_rows is None:
         return None
     try:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
-from adacap.bench.jobs import Record
+from adacap.bench.jobs import Record, last_line
 from adacap.progress import Steps
 
 __all__ = ["Display"]
 
 
-class Display:
+class Display(Steps):
     """Shows each record as it arrives.
 
     Parameters
@@ -34,48 +32,25 @@ class Display:
     """
 
     def __init__(self, total: int, *, show: bool = True, stream: TextIO | None = None) -> None:
-        self.total = total
+        super().__init__(
+            "Running", unit="jobs", total=total, stream=stream, ends_with_a_line=True, show=show
+        )
         self.counts: Counter[str] = Counter()
-        self._steps: Steps | None = None
-        if show and total:
-            self._steps = Steps(
-                "Running", unit="jobs", total=total, stream=stream, ends_with_a_line=True
-            )
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        if self._steps is not None:
-            self._stack.enter_context(self._steps)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.close()
 
     def add(self, record: Record) -> None:
         """Count one finished job."""
         self.counts[record.status] += 1
-        if self._steps is None:
-            return
         if record.status != "ok":
-            self._steps.say(_sentence(record))
+            self.say(_sentence(record))
         n_failed = self.counts.total() - self.counts["ok"]
-        text = f"{n_failed} without result" if n_failed else ""
-        self._steps.update(self.counts.total(), text=text)
+        self.update(self.counts.total(), text=f"{n_failed} without result" if n_failed else "")
 
     def leave_out(self, n_jobs: int) -> None:
         """Take jobs off the total."""
-        self.total -= n_jobs
-        if self._steps is not None:
-            self._steps.total = self.total
+        self.total = (self.total or 0) - n_jobs
 
 
 def _sentence(record: Record) -> str:
-    job = record.job
+    job, reason = record.job, last_line(record.traceback)
     text = f"{record.status}: {job.method} on {job.task}, split {job.split}, seed {job.seed}"
-    last = (record.traceback or "").strip().splitlines()[-1:]
-    return text + (f": {last[0]}" if last else "")
+    return f"{text}: {reason}" if reason else text

@@ -127,7 +127,7 @@ def _explained(method: Method, frame: pd.DataFrame, outcome: str) -> tuple[str, 
         return "unavailable", [reason]
     kinds = set(frame["kind"])
     if kinds and not kinds & method.kinds:
-        return "does not apply", [f"does {' and '.join(sorted(method.kinds))}"]
+        return "does not apply", [f"does {method.does}"]
     if method.max_rows is not None:
         return outcome, [f"takes up to {method.max_rows} rows"]
     return outcome, []

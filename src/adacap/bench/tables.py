@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from adacap.bench.jobs import last_line
 from adacap.bench.metrics import (
     CONTESTS,
     METRICS,
@@ -229,8 +230,7 @@ def failures_table(frame: pd.DataFrame) -> TextTable:
 def failure_reason(row: dict[str, object]) -> str:
     """Last line of a record's traceback, or nothing."""
     text = row.get("traceback")
-    lines = [line.strip() for line in text.splitlines()] if isinstance(text, str) else []
-    return next((line for line in reversed(lines) if line), "")
+    return last_line(text) if isinstance(text, str) else ""
 
 
 def read_tables(frame: pd.DataFrame, *, missing: Missing = "refuse") -> dict[str, ScoreTable]:

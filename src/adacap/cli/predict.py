@@ -172,8 +172,8 @@ class _Job:
         kinds = dict(zip(features, (p.kind for p in self.model.encoder_.columns_), strict=False))
         columns = list(dict.fromkeys([*features, *self.kept]))
         batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
-        with Steps("Predicting", total=self.source.n_rows) as steps:
-            steps.update(parts.n_rows, 0.0)
+        total = self.source.n_rows
+        with Steps("Predicting", total=total, begun_with=parts.n_rows) as steps:
             for batch in batches:
                 parts.add(self._predict(batch))
                 steps.update(parts.n_rows, self.source.position())

@@ -116,6 +116,11 @@ class Method:
                 f"got {self.build!r}."
             )
 
+    @property
+    def does(self) -> str:
+        """Its kinds of task, in words."""
+        return " and ".join(sorted(self.kinds))
+
 
 METHODS: dict[str, Method] = {}
 
