@@ -5,6 +5,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 TORCH := $(shell grep '^torch==' constraints.txt)
 CORE := .venv/.installed-core
 TEST := .venv/.installed-test
+# A test that hangs fails with its tracebacks, rather than hold up all others.
+ENDS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 
 .PHONY: help demo test check test-slow bench-speed bench-front ledger docs lint types format clean
 .NOTPARALLEL:
@@ -19,7 +21,7 @@ demo: $(CORE) ## a short tour on a small data set
 
 test: lint types ## everything CI checks: style, types, doctests, README, tests that are not slow
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --doctest-modules src/adacap
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 -m "not slow" $(ENDS)
 
 check: test ## the same as test
 

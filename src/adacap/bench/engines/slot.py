@@ -6,6 +6,7 @@ nobody can tell whose job it was; here the job is known and the others do not no
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -61,7 +62,8 @@ class Slot:
         self.scratch = scratch
         self._pool: ProcessPoolExecutor | None = None
         self._order: Order | None = None
-        self._deadline: float | None = None
+        self._deadline = math.inf
+        self._has_loaded = False
 
     def start(self, order: Order, split: Split | Path) -> None:
         """Begin a job; the slot must be idle."""
@@ -75,14 +77,14 @@ class Slot:
         if self.log is not None:
             self.log.write_bytes(b"")
         self._order = order
-        self._deadline = time.monotonic() + _START_SECONDS if self.time_limit else None
-        self._loaded: Future[None] = self._pool.submit(prepare, order)
-        self._loaded.add_done_callback(self._start_clock)
+        self._has_loaded = False
+        self._deadline = time.monotonic() + _START_SECONDS
+        self._pool.submit(prepare, order).add_done_callback(self._start_clock)
         self.future: Future[Record] = self._pool.submit(run_order, order, split)
 
     def _start_clock(self, loaded: Future[None]) -> None:
-        if self.time_limit is not None:
-            self._deadline = time.monotonic() + self.time_limit
+        self._deadline = time.monotonic() + (self.time_limit or math.inf)
+        self._has_loaded = True
 
     @property
     def is_idle(self) -> bool:
@@ -95,7 +97,8 @@ class Slot:
         Raises
         ------
         WorkerDied
-            If the process is gone; the slot is idle again and starts a new one.
+            If the process is gone, or does not come to load the method; the slot is idle again
+            and starts a new one.
         """
         if self._order is None:
             raise ValueError("The slot holds no job. Call start first.")
@@ -107,8 +110,11 @@ class Slot:
             except BrokenProcessPool as error:
                 self.close()
                 raise WorkerDied(self._last_words(error)) from error
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        has_loaded = self._has_loaded  # before the deadline, which another thread sets first
+        if time.monotonic() > self._deadline:
             self.close()
+            if not has_loaded:
+                raise WorkerDied(f"The worker process did not start in {_START_SECONDS:g} s.")
             text = f"Stopped at the time limit of {self.time_limit:g} s."
             return order.failure("timeout", text)
         return None
