@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -39,12 +38,27 @@ def cluster(marks):
     """Two nodes of one processor each on the loopback interface."""
     from ray.cluster_utils import Cluster
 
-    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 3}
-    head = {**NODE, "include_dashboard": False, "_system_config": quick}
+    # Sooner than Ray's default, yet not so soon that a busy machine loses a node by itself.
+    checks = {"health_check_period_ms": 1000, "health_check_failure_threshold": 8}
+    head = {**NODE, "include_dashboard": False, "_system_config": checks}
     made = Cluster(initialize_head=True, head_node_args=head)
     made.add_node(**NODE)
     yield made
     made.shutdown()
+
+
+@pytest.fixture
+def second_node(cluster):
+    """A node of the cluster beside its head, alive now."""
+    for node in list(cluster.worker_nodes):
+        if _raylet(node).poll() is None:
+            return node
+        cluster.remove_node(node)
+    return cluster.add_node(**NODE)
+
+
+def _raylet(node):
+    return node.all_processes["raylet"][0].process
 
 
 @pytest.fixture
@@ -89,9 +103,10 @@ def test_a_time_limit_stops_what_holds_the_interpreter(cluster, split):
     assert found["toy-die"].traceback == "The worker process died with SIGKILL(-9)."
 
 
-def test_a_node_killed_in_mid_run_costs_no_record(cluster, marks, diabetes, store, toys):
-    node = next(iter(cluster.worker_nodes), None) or cluster.add_node(**NODE)
-    raylet = node.all_processes["raylet"][0].process.pid
+def test_a_node_killed_in_mid_run_costs_no_record(
+    cluster, second_node, marks, diabetes, store, toys
+):
+    raylet = _raylet(second_node).pid
     methods, splits, seeds = ["toy-sleep-20", "toy-sleep-10"], range(3), range(6)
     n_jobs = len(methods) * len(splits) * len(seeds)
     for old in (marks / "starts").iterdir():
@@ -100,21 +115,30 @@ def test_a_node_killed_in_mid_run_costs_no_record(cluster, marks, diabetes, stor
     def starts(of="") -> int:
         return len(list((marks / "starts").glob(f"{of}*")))
 
+    is_over, is_killed = threading.Event(), threading.Event()
+
     def kill_in_the_middle_of_a_job():
         while starts() < n_jobs // 4 or starts(raylet) < 2:
-            time.sleep(0.02)
+            if is_over.wait(0.02):
+                return
         before = starts(raylet)
         while starts(raylet) == before:
-            time.sleep(0.005)
-        cluster.remove_node(node, allow_graceful=False)
+            if is_over.wait(0.005):
+                return
+        cluster.remove_node(second_node, allow_graceful=False)
+        is_killed.set()
 
     thread = threading.Thread(target=kill_in_the_middle_of_a_job)
     thread.start()
-    summary = run(
-        [diabetes], methods, splits, seeds, store,
-        engine="ray", address=cluster.address, plugins=[toys], retries=2,
-    )  # fmt: skip
-    thread.join()
+    try:
+        summary = run(
+            [diabetes], methods, splits, seeds, store,
+            engine="ray", address=cluster.address, plugins=[toys], retries=2,
+        )  # fmt: skip
+    finally:
+        is_over.set()
+        thread.join()
+    assert is_killed.is_set(), f"{starts(raylet)} of {starts()} jobs came to the second node"
     assert summary.counts == {"ok": n_jobs}
     assert starts() > n_jobs, "the node died between two jobs"
     jobs = Counter(record.job for record in store.records())

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from adacap.reproduce import SCALES, find_items, items
+from adacap.reproduce.drawing import _draw_panel
 from adacap.reproduce.evidence import read_evidence
+from adacap.reproduce.figure import Panel, Series
 from adacap.reproduce.item import Row
 from adacap.reproduce.registry import UnknownItemError
 from adacap.reproduce.running import Machine, reproduce, write_all
@@ -112,3 +114,14 @@ def test_files_of_an_item(made_up, no_targets, monkeypatch, tmp_path):
         assert paths[2].read_bytes().startswith(b"\x89PNG")
         assert "data-chart" in paths[3].read_text(encoding="utf-8")
         assert json.loads(paths[0].read_text(encoding="utf-8"))["item"] == key
+
+
+def test_bars_bear_their_names():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure as Canvas
+
+    axes = Canvas().add_subplot()
+    ours = Series("ours", ("a", "b"), (1.0, 2.0), style="bar")
+    paper = Series("paper", ("b",), (3.0,), style="bar")
+    _draw_panel(axes, Panel("bars", series=(ours, paper)), ["ours", "paper"])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]

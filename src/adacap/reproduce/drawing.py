@@ -64,8 +64,10 @@ def _draw_panel(axes: Any, panel: Panel, names: list[str]) -> None:
                 series.x, series.y, yerr=series.error or None, label=series.name, color=colour,
                 linestyle=_ALL_AXES[series.style], marker="." if len(series.x) < 30 else None,
             )  # fmt: skip
-    axes.set_xscale("log" if panel.log_x else axes.get_xscale())
-    axes.set_yscale("log" if panel.log_y else "linear")
+    if panel.log_x:
+        axes.set_xscale("log")
+    if panel.log_y:  # setting a scale takes away the names of bars
+        axes.set_yscale("log")
     axes.grid(alpha=0.25)
 
 

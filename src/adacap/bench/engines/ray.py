@@ -68,7 +68,8 @@ class RayEngine:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self.address is None:
             cpus = self.n_jobs * self.threads
-            ray.init(num_cpus=cpus, include_dashboard=False, **quiet)
+            # "local": not a cluster that another program runs here, or has left traces of.
+            ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
             return
         try:
             _knock(self.address)
