@@ -111,6 +111,14 @@ def test_a_net_that_memorises_is_told(data):
     assert any("it can memorise" in remark for remark in capacity.remarks())
 
 
+def test_rows_that_an_earlier_fit_may_have_seen_are_no_held_out_rows(data):
+    model = AdaCapRegressor(n_estimators=2, warm_start=True, **TINY).fit(data.X, data.y)
+    assert model.capacity().holdout_p_value is not None
+    capacity = model.fit(data.X[::-1], data.y[::-1]).capacity()
+    assert capacity.holdout_p_value is None
+    assert {member.holdout_p_value for member in capacity.members} == {None}
+
+
 @pytest.mark.parametrize("bagging", ["seeds", "folds"])
 def test_an_ensemble_is_read_per_member_and_as_a_whole(data, bagging):
     model = AdaCapRegressor(n_estimators=3, bagging=bagging, **TINY).fit(data.X, data.y)

@@ -67,11 +67,12 @@ def read_capacity(
         loss=recipe.loss,
         baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
         members=tuple(
-            _summary(member, fit, rows) for member, fit in zip(members, fits, strict=True)
+            _summary(member, fit, rows, None if evidence.is_going_on else _holdout([member]))
+            for member, fit in zip(members, fits, strict=True)
         ),
         p_value=permutation_p_value(mean_fits) if known else None,
         press_r2=_press(index, residuals, rows),
-        holdout_p_value=_holdout(members, valid is not None),
+        holdout_p_value=None if evidence.is_going_on else _holdout(members, valid is not None),
         rows=origin[index[part].numpy()].astype(np.int64),
         residuals=residuals[part].numpy().reshape(-1, len(scale)) * scale,
         leverage=leverage[part].numpy(),
@@ -116,7 +117,9 @@ def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | No
             return None
 
 
-def _summary(member: FittedMember, fits: Tensor | None, rows: Rows) -> MemberCapacity:
+def _summary(
+    member: FittedMember, fits: Tensor | None, rows: Rows, holdout: float | None
+) -> MemberCapacity:
     press = None
     if member.left_out is not None:
         press = _press(member.left_out.index, member.left_out.residuals, rows)
@@ -127,7 +130,7 @@ def _summary(member: FittedMember, fits: Tensor | None, rows: Rows) -> MemberCap
         fit_permuted=None if fits is None else float(fits[1:].mean()),
         p_value=None if fits is None else permutation_p_value(fits),
         press_r2=press,
-        holdout_p_value=_holdout([member]),
+        holdout_p_value=holdout,
     )
 
 

@@ -92,7 +92,8 @@ class Capacity:
         R² of the leave-one-out predictions; of an ensemble, those of the averaged prediction.
     holdout_p_value : float or None
         Permutation p-value of the predictions of rows held out, by the iteration that suits the
-        labels best in each order of them; None where fewer than 4 were held out.
+        labels best in each order of them; None where fewer than 4 were held out, or where
+        ``warm_start`` went on with nets that may have been trained on them.
     rows : ndarray of shape (m,)
         Positions in the training table of the rows read: all different ones, or a sample of them.
     residuals : ndarray of shape (m, n_targets)

@@ -106,14 +106,22 @@ class Number:
         return [""]
 
     def outputs(self, cells: Cells) -> Iterator[Floats]:
+        z = np.where(cells.missing, self.fill, cells.values)
         with np.errstate(over="ignore"):  # far outliers of a tiny scale: clipped below
-            z = (np.where(cells.missing, self.fill, cells.values) - self.center) / self.scale
-        yield z if self.clip is None else _soft_clip(z, self.clip)
+            z -= self.center
+            z /= self.scale
+        if self.clip is not None:
+            _soft_clip(z, self.clip)
+        yield z
 
 
-def _soft_clip(z: Floats, clip: float) -> Floats:
-    z = np.clip(z, -1e30, 1e30)  # so that the square stays finite
-    return z / np.sqrt(1.0 + (z / clip) ** 2)
+def _soft_clip(z: Floats, clip: float) -> None:
+    """Squash in place: arrays of a column at a time are dear to fill anew."""
+    np.clip(z, -1e30, 1e30, out=z)  # so that the square stays finite
+    root = z / clip
+    root *= root
+    root += 1.0
+    z /= np.sqrt(root, out=root)
 
 
 @dataclass(frozen=True)
