@@ -26,6 +26,14 @@ def reproduce(
     ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these, with commas, of an item that can be run in parts (c7); they join the "
+            "record that the folder holds.",
+            show_default="all",
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of records, tables and figures.")
     ] = Path("reproduction"),
@@ -71,8 +79,9 @@ def reproduce(
                 progress=not as_json,
             )  # fmt: skip
             failed = _run_all(
-                find_items(what), machine, _scale(quick, full, scale), splits, seeds, output,
-                as_json,
+                find_items(what), machine, _scale(quick, full, scale), splits, seeds,
+                [name.strip() for name in methods.split(",")] if methods else [],
+                output, as_json,
             )  # fmt: skip
         write_ledger(output, ledger)
     except (AdaCapError, ValueError) as error:
@@ -89,17 +98,23 @@ def _run_all(
     scale: str,
     splits: int | None,
     seeds: int | None,
+    methods: list[str],
     output: Path,
     as_json: bool,
 ) -> int:
     """Number of items that came to nothing; what they lack is said, and the others go on."""
-    from adacap.reproduce import NoResultError, reproduce, write_all
+    from adacap.reproduce import NoResultError, read_evidence, reproduce, write_all
 
     found: list[dict[str, Any]] = []
     failed = 0
     for item in chosen:
+        record = output / f"{item.key}.json"
+        earlier = read_evidence(record) if methods and record.exists() else None
         try:
-            evidence = reproduce(item, machine, scale, splits=splits, seeds=seeds)
+            evidence = reproduce(
+                item, machine, scale,
+                splits=splits, seeds=seeds, methods=methods, earlier=earlier,
+            )  # fmt: skip
         except NoResultError as error:
             typer.echo(f"{item.key}: {error}", err=True)
             failed += 1

@@ -170,6 +170,9 @@ class Item:
         Readings chosen where the sources are silent or disagree.
     reads_store : bool
         Whether the results may come from a benchmark store instead.
+    judge : callable, optional
+        From the rows alone to the outcome, for an item whose rows each speak of one method, which
+        their labels begin with (``"xrf, single"``): such an item can be run in parts.
     """
 
     key: str
@@ -182,3 +185,4 @@ class Item:
     summarise: Callable[[Results, Scale], Outcome]
     notes: tuple[str, ...] = ()
     reads_store: bool = False
+    judge: Callable[[Sequence[Row]], Outcome] | None = None

@@ -13,6 +13,7 @@ from adacap.exceptions import suggest
 from adacap.reproduce.drawing import write_html, write_png
 from adacap.reproduce.evidence import Evidence
 from adacap.reproduce.item import SCALES, Item, Scale
+from adacap.reproduce.parts import joined, refuse_unlike, restricted
 from adacap.reproduce.results import NoResultError, Results
 from adacap.reproduce.text import record_text, table_rows
 
@@ -51,6 +52,8 @@ def reproduce(
     *,
     splits: int | None = None,
     seeds: int | None = None,
+    methods: Sequence[str] = (),
+    earlier: Evidence | None = None,
 ) -> Evidence:
     """Run what the state does not hold yet and compare with the paper.
 
@@ -61,6 +64,10 @@ def reproduce(
     scale : {"quick", "ledger", "full"}
     splits, seeds : int, optional
         Other numbers than those of the scale.
+    methods : sequence of str
+        Only these, of an item that can be run in parts; none means all.
+    earlier : Evidence, optional
+        Record of other methods at the same scale, made before, that these are to join.
 
     Returns
     -------
@@ -70,6 +77,8 @@ def reproduce(
     ------
     NoResultError
         If there is nothing to compare: data absent, or every job failed.
+    ValueError
+        If the item cannot be run in parts, or the parts do not go together.
     KeyboardInterrupt
         If Ctrl-C ended it; what was finished is kept.
     """
@@ -77,17 +86,21 @@ def reproduce(
         raise ValueError(suggest(scale, SCALES, "scale"))
     chosen = _changed(item.scales[scale], splits, seeds, machine.folder)
     from_store = item.reads_store and machine.store is not None
-    results = _read_store(machine) if from_store else _run(item, chosen, machine)
+    name = scale if chosen == item.scales[scale] else "own"
+    part = restricted(item, chosen, methods) if methods else item
+    if earlier is not None:
+        refuse_unlike(item, earlier, name, methods)
+    results = _read_store(machine) if from_store else _run(part, chosen, machine)
     outcome = item.summarise(results, chosen)
     every = [*results.records, *results.failed]
-    return Evidence(
+    evidence = Evidence(
         item=item.key,
         title=item.title,
         place=item.place,
         measure=item.measure,
-        scale=scale if chosen == item.scales[scale] else "own",
-        extent=_store_extent(results) if from_store else item.extent(chosen),
-        command=_command(item, machine if from_store else None, scale, splits, seeds),
+        scale=name,
+        extent=_store_extent(results) if from_store else part.extent(chosen),
+        command=_command(item, machine if from_store else None, scale, splits, seeds, methods),
         created=max((record.created for record in every), default=now()),
         versions=_versions(results.records),
         n_jobs=len(every),
@@ -98,6 +111,7 @@ def reproduce(
         figure=outcome.figure,
         notes=(*item.notes, *outcome.remarks),
     )
+    return evidence if earlier is None else joined(item, earlier, evidence, item.extent(chosen))
 
 
 def write_all(evidence: Evidence, folder: Path) -> list[Path]:
@@ -169,7 +183,12 @@ def _versions(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _command(
-    item: Item, machine: Machine | None, scale: str, splits: int | None, seeds: int | None
+    item: Item,
+    machine: Machine | None,
+    scale: str,
+    splits: int | None,
+    seeds: int | None,
+    methods: Sequence[str],
 ) -> str:
     words = ["adacap reproduce", item.key]
     if machine is not None and machine.store is not None:
@@ -177,4 +196,5 @@ def _command(
     words.append({"quick": "--quick", "full": "--full"}.get(scale, f"--scale {scale}"))
     words += [f"--splits {splits}"] if splits else []
     words += [f"--seeds {seeds}"] if seeds else []
+    words += [f"--methods {','.join(methods)}"] if methods else []
     return " ".join(words)
