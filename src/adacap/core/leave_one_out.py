@@ -7,15 +7,83 @@ themselves have seen every row, so these residuals speak of the output layer alo
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from adacap.core.linalg import gram, safe_cholesky
-from adacap.core.tikhonov import ridge_fit, weighted_mean
+from adacap.core.linalg import gram, safe_cholesky, solve_with
+from adacap.core.tikhonov import weighted_mean
 
-__all__ = ["loo_residuals"]
+__all__ = ["SolvedLayer", "loo_residuals", "solve_layer"]
 
 _LEAST = 1e-10  # smallest 1 − h: a row that fits itself whatever the others say
+
+
+class SolvedLayer(NamedTuple):
+    """An output layer and what one factorisation says of it, all in float64."""
+
+    coef: Tensor  # (J, c)
+    intercept: Tensor  # (c,), zeros without one
+    residuals: Tensor  # (n, c), of each row under the layer solved without it
+    leverage: Tensor  # (n,), the intercept's share included
+    dof: Tensor  # (), tr H without the intercept
+
+
+@torch.no_grad()
+def solve_layer(
+    hidden: Tensor,
+    targets: Tensor,
+    lam: Tensor | float,
+    *,
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = True,
+) -> SolvedLayer:
+    """Output layer, leave-one-out residuals, leverage and degrees of freedom at once.
+
+    Parameters
+    ----------
+    hidden, targets, lam, sample_weight, fit_intercept
+        As in :func:`loo_residuals`; a single row will do.
+
+    Returns
+    -------
+    SolvedLayer
+
+    Examples
+    --------
+    >>> layer = solve_layer(torch.eye(2), torch.tensor([[2.0], [4.0]]), 1.0, fit_intercept=False)
+    >>> layer.coef.flatten().tolist(), layer.residuals.flatten().tolist(), layer.dof.item()
+    ([1.0, 2.0], [2.0, 4.0], 1.0)
+    """
+    A, Y = hidden.double(), targets.double()
+    lam = torch.as_tensor(lam).to(A)
+    w = torch.ones_like(A[:, :1]) if sample_weight is None else sample_weight.unsqueeze(-1).to(A)
+    slack = torch.ones_like(w[:, 0])
+    intercept, a_mean = Y.new_zeros(Y.shape[1]), None
+    if fit_intercept:  # the intercept alone has the leverage wᵢ / Σw
+        a_mean, y_mean = weighted_mean(A, w), weighted_mean(Y, w)
+        A, Y = A - a_mean, Y - y_mean
+        slack = slack - w[:, 0] / w.sum()
+        intercept = y_mean[0]
+    root = w.sqrt()
+    coef, leverage = _coef_and_leverage(root * A, root * Y, lam)
+    if a_mean is not None:
+        intercept = intercept - a_mean[0] @ coef
+    slack = (slack - leverage).clamp(min=_LEAST)
+    residuals = (Y - A @ coef) / slack.unsqueeze(-1)
+    return SolvedLayer(coef, intercept, residuals, 1 - slack, leverage.sum())
+
+
+def _coef_and_leverage(A: Tensor, Y: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
+    """``P·Y`` and the diagonal of ``H = A(AᵀA + λI)⁻¹Aᵀ``, through the smaller Gram matrix."""
+    if A.shape[1] < A.shape[0]:  # hᵢ = ‖L⁻¹aᵢ‖² with LLᵀ = AᵀA + λI
+        L = safe_cholesky(gram(A, lam), lam)
+        half: Tensor = torch.linalg.solve_triangular(L, A.mT, upper=False)
+        return solve_with(L, A.mT @ Y), half.square().sum(0)
+    L = safe_cholesky(gram(A.mT, lam), lam)  # I − H = λK⁻¹ with LLᵀ = K = AAᵀ + λI
+    inverse: Tensor = torch.linalg.solve_triangular(L, torch.eye(len(A)).to(L), upper=False)
+    return A.mT @ solve_with(L, Y), 1 - lam * inverse.square().sum(0)
 
 
 @torch.no_grad()
@@ -71,24 +139,7 @@ def loo_residuals(
         )
     if len(hidden) < 2:
         raise ValueError(f"Leaving one row out needs at least 2 rows, got {len(hidden)}.")
-    A, Y = hidden.double(), targets.double()
-    lam = torch.as_tensor(lam).to(A)
-    fit = ridge_fit(A, Y, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
-    w = torch.ones_like(A[:, :1]) if sample_weight is None else sample_weight.unsqueeze(-1).to(A)
-    slack = torch.ones_like(w[:, 0])
-    if fit_intercept:  # the intercept alone has the leverage wᵢ / Σw
-        A = A - weighted_mean(A, w)
-        slack = slack - w[:, 0] / w.sum()
-    slack = (slack - _leverage(w.sqrt() * A, lam)).clamp(min=_LEAST)
-    return (Y - fit.fitted) / slack.unsqueeze(-1), 1 - slack
-
-
-def _leverage(A: Tensor, lam: Tensor) -> Tensor:
-    """Diagonal of ``H = A(AᵀA + λI)⁻¹Aᵀ`` through the smaller Gram matrix."""
-    if A.shape[1] < A.shape[0]:  # hᵢ = ‖L⁻¹aᵢ‖² with LLᵀ = AᵀA + λI
-        L = safe_cholesky(gram(A, lam), lam)
-        half: Tensor = torch.linalg.solve_triangular(L, A.mT, upper=False)
-        return half.square().sum(0)
-    L = safe_cholesky(gram(A.mT, lam), lam)  # I − H = λK⁻¹ with LLᵀ = K = AAᵀ + λI
-    inverse: Tensor = torch.linalg.solve_triangular(L, torch.eye(len(A)).to(L), upper=False)
-    return 1 - lam * inverse.square().sum(0)
+    layer = solve_layer(
+        hidden, targets, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
+    return layer.residuals, layer.leverage

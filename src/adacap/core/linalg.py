@@ -8,7 +8,15 @@ from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["cholesky_of_gram", "gram", "normal_equations", "safe_cholesky", "solve_with"]
+__all__ = [
+    "cholesky_in_float64",
+    "cholesky_of_gram",
+    "gram",
+    "safe_cholesky",
+    "solve_with",
+    "try_cholesky",
+    "upper_products",
+]
 
 _BLOCK = 64  # columns of a Gram product formed at a time, upper blocks left out
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
@@ -38,22 +46,33 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
     return M
 
 
-def _lower_gram(factor: Tensor, lam: Tensor, n_beside: int = 0) -> tuple[Tensor, Tensor]:
-    """As :func:`gram`, but only the lower triangle, which is all a Cholesky factorisation reads.
+def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
+    """Products of the first ``d`` columns with all columns, those below the diagonal left out.
 
-    The last ``n_beside`` columns are not part of the matrix; their products with the others come
-    second, and cost little in the last block.
+    A block of columns at a time, for half the price of the whole.
+
+    Parameters
+    ----------
+    factor : Tensor of shape (..., m, k)
+    d : int
+    out : Tensor, at least (..., d, k)
+        Its upper left corner takes the products; what is left out stays as it was.
     """
-    k = factor.shape[-1] - n_beside
-    M = factor.new_empty(*factor.shape[:-2], k, k + n_beside)
-    for start in range(0, k, _BLOCK):
-        stop = min(start + _BLOCK, k)
-        end = stop + n_beside if stop == k else stop
-        part = M[..., :stop, start:end]
+    width = factor.shape[-1]
+    for start in range(0, d, _BLOCK):
+        stop = min(start + _BLOCK, d)
+        end = width if stop == d else stop
+        part = out[..., :stop, start:end]
         torch.matmul(factor[..., :stop].mT, factor[..., start:end], out=part)
-    square = M[..., :k]
-    square.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
-    return square.mT, M[..., k:]  # column-major, as LAPACK wants it
+
+
+def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:
+    """As :func:`gram`, but only the lower triangle, which is all a Cholesky factorisation reads."""
+    k = factor.shape[-1]
+    M = factor.new_empty(*factor.shape[:-2], k, k)
+    upper_products(factor, k, M)
+    M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
+    return M.mT  # column-major, as LAPACK wants it
 
 
 def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
@@ -83,44 +102,23 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
             [0., 2.]])
     """
     small = factor.shape[-1] < 4 * _BLOCK
-    return _factorised(gram(factor, lam) if small else _lower_gram(factor, lam)[0], factor, lam)
-
-
-def normal_equations(beside: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor]:
-    """Both sides of a ridge solve, from ``A`` and ``Y`` side by side in one block of memory.
-
-    Rows that are not a power of two long also keep the products clear of cache conflicts.
-
-    Parameters
-    ----------
-    beside : Tensor of shape (..., n, d + q)
-        ``[A, Y]``.
-    d : int
-        Columns of ``A``.
-    lam : Tensor of shape (...) or ()
-
-    Returns
-    -------
-    Tensor of shape (..., d, d)
-        Lower Cholesky factor of ``AᵀA + λI``, as :func:`cholesky_of_gram` gives it.
-    Tensor of shape (..., d, q)
-        ``AᵀY``.
-
-    Examples
-    --------
-    >>> L, right = normal_equations(torch.tensor([[2.0, 3.0]]), 1, torch.tensor(0.0))
-    >>> L, right
-    (tensor([[2.]]), tensor([[6.]]))
-    """
-    lower, right = _lower_gram(beside, lam, beside.shape[-1] - d)
-    return _factorised(lower, beside[..., :d], lam), right
+    return _factorised(gram(factor, lam) if small else _lower_gram(factor, lam), factor, lam)
 
 
 def _factorised(matrix: Tensor, factor: Tensor, lam: Tensor) -> Tensor:
-    L, succeeded = _try(matrix)
-    if succeeded and _is_finite(L):
-        return L
+    L = try_cholesky(matrix)
+    return cholesky_in_float64(factor, lam) if L is None else L
+
+
+def cholesky_in_float64(factor: Tensor, lam: Tensor) -> Tensor:
+    """Lower Cholesky factor of ``FᵀF + λI``, formed in float64, in the dtype of ``factor``."""
     return safe_cholesky(gram(factor.double(), lam.double()), lam).to(factor.dtype)
+
+
+def try_cholesky(matrix: Tensor) -> Tensor | None:
+    """Lower Cholesky factor, of which only the lower triangle is read; None where it fails."""
+    L, succeeded = _try(matrix)
+    return L if succeeded and _is_finite(L) else None
 
 
 def solve_with(L: Tensor, right: Tensor) -> Tensor:
@@ -172,10 +170,8 @@ def safe_cholesky(matrix: Tensor, lam: Tensor | float | None = None) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    L, succeeded = _try(matrix)
-    if succeeded and _is_finite(L):
-        return L
-    return _rescue(matrix, lam)
+    L = try_cholesky(matrix)
+    return _rescue(matrix, lam) if L is None else L
 
 
 def _try(matrix: Tensor) -> tuple[Tensor, bool]:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import cholesky_of_gram, normal_equations, solve_with
+from adacap.core.linalg import cholesky_of_gram, solve_with
+from adacap.core.normal_equations import block_width, solve_twice
 from adacap.core.tikhonov import aligned, weighted_mean
 
 __all__ = ["OutputLayer", "ridge_rmse"]
@@ -52,12 +53,11 @@ class _RidgeRMSE(torch.autograd.Function):
         q = Y.shape[-1]
         n_targets = q // n_sets
         if primal:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
-            beside = hidden.new_empty(*hidden.shape[:-1], d_hidden + q)  # [A, Y]
-            A = _prepare(hidden, mean, root, out=beside[..., :d_hidden])
-            beside[..., d_hidden:] = Y
-            L, AtY = normal_equations(beside, d_hidden, lam)
-            B = solve_with(L, AtY)
-            S = solve_with(L, B)
+            block = hidden.new_empty(*hidden.shape[:-1], block_width(d_hidden, q))  # [A, Y, 0]
+            A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
+            block[..., d_hidden : d_hidden + q] = Y
+            block[..., d_hidden + q :] = 0
+            B, S = solve_twice(block, d_hidden, q, lam)
             product = A @ torch.cat([B, S], -1)  # [AB, AS]
             minus_R = product[..., :q].sub_(Y)
             norms = torch.linalg.vector_norm(minus_R, dim=-2)
@@ -92,7 +92,7 @@ class _RidgeRMSE(torch.autograd.Function):
             if need_lam:  # λ⟨aS, B⟩
                 grad_lam = (aS * B).sum((-2, -1))
             if need_A:  # −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
-                grad_A = product @ torch.cat([(aB + aS).mT, (lam_ * aB).mT], -2)
+                grad_A = product @ torch.cat([aB + aS, lam_ * aB], -1).mT
         else:  # B is α
             aB, aS = (lam_ * a) * B, (lam_ * a) * S
             if need_lam:  # λ⟨aα, α − λS⟩

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
-from adacap.estimators.held_out import HeldOut, LeftOut, held_out, left_out
+from adacap.estimators.held_out import HeldOut, LeftOut, held_out, solve_rows
 from adacap.exceptions import DivergenceError
 from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
 from adacap.training.callbacks import Callback, DofTrace
@@ -27,7 +27,7 @@ from adacap.training.history import History
 from adacap.training.loop import Trained, train
 from adacap.training.members import Members, Net, can_stack
 from adacap.training.objectives import MLRObjective, Objective, PlainObjective
-from adacap.training.refit import MOST_REFIT, solve_head
+from adacap.training.refit import MOST_REFIT
 
 __all__ = [
     "FittedMember",
@@ -422,13 +422,10 @@ def _freeze(
     coef, intercept = result.coef, result.intercept
     if isinstance(net.head, TikhonovHead):
         lam = float(net.head.lam)
-        index = _rows_to_solve(recipe, member)
-        fit, dof = solve_head(
-            net.backbone, rows.x[index], rows.targets[index], lam,
-            sample_weight=None if rows.weight is None else rows.weight[index],
+        fit, dof, left = solve_rows(
+            net.backbone, rows, _rows_to_solve(recipe, member), lam,
             fit_intercept=recipe.fit_intercept,
         )  # fmt: skip
-        left = left_out(net.backbone, rows, index, lam, fit_intercept=recipe.fit_intercept)
         if recipe.refit_head:
             coef, intercept = fit.coef, fit.intercept
     network = nn.Sequential(net.backbone, linear_from(coef, intercept)).eval()

@@ -5,26 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from adacap.core.diagnostics import lowest_losses
-from adacap.core.leave_one_out import loo_residuals
+from adacap.core.leave_one_out import loo_residuals, solve_layer
 from adacap.core.permutation import draw_permutations
+from adacap.core.tikhonov import RidgeFit
 from adacap.exceptions import NumericalWarning
 from adacap.nn.heads import TikhonovHead, linear_from
 from adacap.training.data import MemberRows
 from adacap.training.loop import Trained
-from adacap.training.refit import MOST_REFIT, solve_head
+from adacap.training.refit import MOST_REFIT, narrow, solve_head
 
 if TYPE_CHECKING:
     from adacap.estimators.fitting import FittedMember, Recipe, Rows
 
 __all__ = [
-    "Evidence", "HeldOut", "LeftOut", "held_out", "left_out", "outputs_of", "pooled_outputs",
-    "pooled_residuals",
+    "Evidence", "HeldOut", "LeftOut", "held_out", "outputs_of", "pooled_outputs",
+    "pooled_residuals", "solve_rows",
 ]  # fmt: skip
 
 _CHUNK = 8192
@@ -142,27 +143,34 @@ def _mean_error(residuals: Tensor, weight: Tensor | None) -> Tensor:
     return (w * errors).sum(0) / w.sum()
 
 
-def left_out(
+def solve_rows(
     backbone: nn.Module, rows: Rows, index: Tensor, lam: float, *, fit_intercept: bool
-) -> LeftOut | None:
-    """Leave-one-out residuals of the layer solved on these rows; of many, on the first ones.
+) -> tuple[RidgeFit, float, LeftOut | None]:
+    """Output layer on some rows, its degrees of freedom and leave-one-out residuals.
 
-    Rows stand in an order that content alone decides, so the first ones are as good as any.
+    All from one factorisation where the rows fit in memory; of many rows, the residuals are those
+    of the first ones. Rows stand in an order that content alone decides, so they are as good as
+    any.
     """
-    index = index[:_MOST_LEFT_OUT]
-    if len(index) < 2:
-        return None
+    part = _rows_at(rows, index)
+    options: Any = {"sample_weight": part.weight, "fit_intercept": fit_intercept}
+    if len(index) <= _CHUNK:
+        layer = solve_layer(outputs_of(backbone, part.x), part.targets, lam, **options)
+        left = LeftOut(index, layer.residuals, layer.leverage) if len(index) > 1 else None
+        return narrow(layer, part.targets), float(layer.dof), left
+    fit, dof = solve_head(backbone, part.x, part.targets, lam, **options)
+    first = slice(0, _MOST_LEFT_OUT)
+    weight = None if part.weight is None else part.weight[first]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
         try:
             residuals, leverage = loo_residuals(
-                outputs_of(backbone, rows.x[index]), rows.targets[index], lam,
-                sample_weight=None if rows.weight is None else rows.weight[index],
-                fit_intercept=fit_intercept,
+                outputs_of(backbone, part.x[first]), part.targets[first], lam,
+                sample_weight=weight, fit_intercept=fit_intercept,
             )  # fmt: skip
         except ArithmeticError:  # what is only said of a model must not take it away
-            return None
-    return LeftOut(index, residuals, leverage)
+            return fit, dof, None
+    return fit, dof, LeftOut(index[first], residuals, leverage)
 
 
 def pooled_outputs(members: Sequence[FittedMember], n_rows: int) -> tuple[Tensor, Tensor]:

@@ -111,7 +111,7 @@ class SNN(MLP):
         )
 
 
-class _Gate(nn.Module):
+class Gate(nn.Module):
     """``activation(a) · sigmoid(b)`` of an input whose columns are ``[a | b]``."""
 
     def __init__(self, activation: nn.Module) -> None:
@@ -154,12 +154,12 @@ class GLU(nn.Sequential):
     ) -> None:
         layers: list[nn.Module] = []
         for i in range(depth):
-            gate = _Gate(_activation(activation, in_place=False))
+            gate = Gate(_activation(activation, in_place=False))
             layers += _dense(width if i else d_in, 2 * width, gate, dropout, batch_norm)
         super().__init__(*layers)
 
 
-class _Residual(nn.Module):
+class Residual(nn.Module):
     """``activation(x + block(x))`` with a block of ``block_depth`` linear layers."""
 
     def __init__(
@@ -211,7 +211,7 @@ class ResNet(nn.Sequential):
     ) -> None:
         stem = _dense(d_in, width, _activation(activation), dropout, batch_norm)
         blocks = [
-            _Residual(width, block_depth, activation, dropout, batch_norm) for _ in range(depth)
+            Residual(width, block_depth, activation, dropout, batch_norm) for _ in range(depth)
         ]
         super().__init__(*stem, *blocks)
 

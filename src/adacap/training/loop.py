@@ -23,6 +23,7 @@ from adacap.training.history import History
 from adacap.training.members import Members, Net
 from adacap.training.objectives import Objective, StepLoss
 from adacap.training.scores import SCORES
+from adacap.training.stepping import Stepper
 
 __all__ = ["Trained", "train"]
 
@@ -86,6 +87,7 @@ def train(
         members.parameters(of_head=False), members.parameters(of_head=True)
     )
     scheduler = config.make_scheduler(optimizer)
+    move = Stepper(optimizer)
     parameters = list(members.parameters())
     best = _Best(members, config.patience, keep_at)
     features = _Features(members, data)
@@ -124,7 +126,7 @@ def train(
             for parameter in parameters:
                 parameter.grad = None
             loss.value.sum().backward()
-            optimizer.step()
+            move()
             if scheduler is not None:
                 scheduler.step()
             now = time.perf_counter()

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from adacap.nn.heads import LinearHead, TikhonovHead
+from adacap.training.stacked import Stacked, stacked
 
 __all__ = ["Members", "Net", "can_stack"]
 
@@ -114,12 +115,14 @@ class Members:
         self._params: dict[str, Tensor] = dict(self.nets[0].named_parameters())
         self._buffers: dict[str, Tensor] = {}
         self._turned: set[str] = set()
+        self._direct: Stacked | None = None
         if self._template is not None:
             self._params, self._buffers = stack_module_state(self.nets)
             for name, tensor in self._params.items():
                 if tensor.ndim == 3 and name.startswith("backbone."):
                     self._params[name] = _transposed(tensor)
                     self._turned.add(name)
+            self._direct = stacked(self._template.backbone, self._params, "backbone.")
         acting = self.nets[0] if self._template is None else self._template
         self.has_modes = not all(_is_mode_free(layer) for layer in acting.modules())
         # A forward pass may put other buffers in place, never other parameters.
@@ -155,6 +158,8 @@ class Members:
         if self._template is None:
             single: Tensor = self.nets[0].backbone(x[0])
             return single.unsqueeze(0)
+        if self._direct is not None and x.ndim == 3:
+            return self._direct(self._params, x)
         backbone = self._template.backbone
 
         def one(params: dict[str, Tensor], buffers: dict[str, Tensor], rows: Tensor) -> Tensor:

@@ -3,10 +3,11 @@
 import torch
 from torch import Tensor, nn
 
+from adacap.core.leave_one_out import SolvedLayer, solve_layer
 from adacap.core.linalg import safe_cholesky, solve_with
-from adacap.core.tikhonov import RidgeFit, effective_dof, ridge_fit, weighted_mean
+from adacap.core.tikhonov import RidgeFit
 
-__all__ = ["MOST_REFIT", "solve_head"]
+__all__ = ["MOST_REFIT", "narrow", "solve_head"]
 
 MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 
@@ -52,9 +53,12 @@ def solve_head(
     ([0.5, 0.5, 0.5], 1.5)
     """
     if len(x) <= chunk_size:
-        A = backbone(x).double()
-        if len(x) < A.shape[1]:
-            return _solve_few(A, targets, lam, sample_weight, fit_intercept)
+        A = backbone(x)
+        if len(x) < A.shape[1]:  # the Gram matrix of the rows is the smaller one
+            layer = solve_layer(
+                A, targets, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+            )
+            return narrow(layer, targets), float(layer.dof)
     blocks: tuple[Tensor, ...] | None = None
     for start in range(0, len(x), chunk_size):
         rows = slice(start, start + chunk_size)
@@ -78,19 +82,9 @@ def solve_head(
     intercept = (y_sum - a_sum @ coef) / total if fit_intercept else torch.zeros_like(y_sum)
     inverse = torch.linalg.solve_triangular(L, torch.eye(len(L)).to(L), upper=False)
     dof = len(L) - lam * float(inverse.square().sum())
-    fit = RidgeFit(coef.to(targets), intercept.to(targets), targets.new_empty(0))
-    return fit, dof
+    return RidgeFit(coef.to(targets), intercept.to(targets), targets.new_empty(0)), dof
 
 
-def _solve_few(
-    A: Tensor, targets: Tensor, lam: float, weight: Tensor | None, fit_intercept: bool
-) -> tuple[RidgeFit, float]:
-    """Fewer rows than features: the Gram matrix of the rows is the smaller one."""
-    fit = ridge_fit(A, targets.double(), lam, sample_weight=weight, fit_intercept=fit_intercept)
-    w = None if weight is None else weight.unsqueeze(-1).double()
-    if fit_intercept:
-        A = A - weighted_mean(A, w)
-    if w is not None:
-        A = w.sqrt() * A
-    narrow = RidgeFit(fit.coef.to(targets), fit.intercept.to(targets), targets.new_empty(0))
-    return narrow, float(effective_dof(A, lam))
+def narrow(layer: SolvedLayer, targets: Tensor) -> RidgeFit:
+    """The weights of a solved layer, in the dtype of the targets."""
+    return RidgeFit(layer.coef.to(targets), layer.intercept.to(targets), targets.new_empty(0))

@@ -1,0 +1,102 @@
+"""The two ridge solves behind the loss and its gradient, from one factorisation.
+
+With ``M = AᵀA + λI`` the loss needs ``B = M⁻¹AᵀY`` and its gradient ``S = M⁻¹B``. ``A`` and ``Y``
+stand side by side in one block of memory, so that one product gives ``AᵀA`` and ``AᵀY``. From some
+size on, both are factorised together as well,
+
+    [ M    AᵀY ]   [ L     0  ] [ Lᵀ  Zᵀ ]
+    [ YᵀA   cI ] = [ Z   √c·I ] [ 0  √c·I ],   Zᵀ = L⁻¹AᵀY,
+
+which gives the first of the four triangular solves for nothing. With a very large ``c`` the second
+row of blocks takes no part in the other three. (By rows, with ``AAᵀ + λI`` and ``Y`` in their
+places, this was slower than a factorisation and four solves.)
+"""
+
+import torch
+from torch import Tensor
+
+from adacap.core.linalg import cholesky_in_float64, solve_with, try_cholesky, upper_products
+
+__all__ = ["block_width", "solve_twice"]
+
+_LEAST_TOGETHER = 128  # features from which labels are factorised along
+_MULTIPLE = 32  # of which the width of a block is one: rows that start where vectors do
+_LARGE = 1e30  # c; its square root is far from overflow and from what labels may reach
+
+
+def block_width(d: int, q: int) -> int:
+    """Columns to set aside for ``d`` features and ``q`` label columns.
+
+    Examples
+    --------
+    >>> block_width(512, 17), block_width(64, 17)
+    (544, 81)
+    """
+    if d < _LEAST_TOGETHER:
+        return d + q
+    return -(-(d + q) // _MULTIPLE) * _MULTIPLE
+
+
+def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor]:
+    """``M⁻¹AᵀY`` and ``M⁻²AᵀY`` with ``M = AᵀA + λI``.
+
+    Parameters
+    ----------
+    block : Tensor of shape (..., n, block_width(d, q))
+        ``[A, Y, 0]``.
+    d, q : int
+        Columns of ``A`` and of ``Y``.
+    lam : Tensor of shape (...)
+
+    Returns
+    -------
+    B, S : Tensor of shape (..., d, q)
+
+    Raises
+    ------
+    NonFiniteError, NotPositiveDefiniteError
+        As :func:`adacap.core.linalg.safe_cholesky`.
+
+    Examples
+    --------
+    >>> B, S = solve_twice(torch.tensor([[1.0, 4.0]]), 1, 1, torch.tensor(1.0))
+    >>> B.item(), S.item()
+    (2.0, 1.0)
+    """
+    width = block.shape[-1]
+    together = d >= _LEAST_TOGETHER
+    M = block.new_empty(*block.shape[:-2], width if together else d, width)
+    upper_products(block, d, M)
+    found = _together(M, d, q, lam) if together else _apart(M, d, lam)
+    if found is not None:
+        return found
+    A, Y = block[..., :d], block[..., d : d + q]
+    return _one_by_one(cholesky_in_float64(A, lam), A.mT @ Y)
+
+
+def _one_by_one(L: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    first = solve_with(L, right)
+    return first, solve_with(L, first)
+
+
+def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Both solves from the upper triangle of ``[AᵀA, R]``; None where it is not definite."""
+    square = M[..., :d]
+    square.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
+    L = try_cholesky(square.mT)
+    return None if L is None else _one_by_one(L, M[..., d:])
+
+
+def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
+    M[..., d:, d:] = 0
+    diagonal = M.diagonal(dim1=-2, dim2=-1)
+    diagonal[..., :d].add_(lam.unsqueeze(-1))
+    diagonal[..., d:] = _LARGE
+    L = try_cholesky(M.mT)
+    if L is None:
+        return None
+    half = L.new_zeros(*L.shape[:-2], q, L.shape[-1])
+    half[..., :d] = L[..., d : d + q, :d]  # Z
+    first: Tensor = torch.linalg.solve_triangular(L.mT, half.mT, upper=True)
+    return first[..., :d, :], solve_with(L, first)[..., :d, :]

@@ -1,0 +1,60 @@
+"""Both solves of a block against solves by the book, on either side of every threshold."""
+
+import pytest
+import torch
+
+from adacap.core.linalg import gram
+from adacap.core.normal_equations import _LEAST_TOGETHER, block_width, solve_twice
+from adacap.exceptions import NonFiniteError
+
+SIZES = [1, 3, 64, 65, _LEAST_TOGETHER - 1, _LEAST_TOGETHER, _LEAST_TOGETHER + 1, 200, 256]
+
+
+def block_of(A, Y):
+    d, q = A.shape[-1], Y.shape[-1]
+    block = A.new_zeros(*A.shape[:-1], block_width(d, q))
+    block[..., :d], block[..., d : d + q] = A, Y
+    return block
+
+
+@pytest.mark.parametrize("d", SIZES)
+@pytest.mark.parametrize("q", [1, 17, 33])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "two"])
+def test_both_solves(normal, d, q, batch):
+    A, Y = normal(*batch, d + 7, d), normal(*batch, d + 7, q)
+    lam = torch.tensor([0.3, 2.0] if batch else 0.7, dtype=A.dtype)
+    B, S = solve_twice(block_of(A, Y), d, q, lam)
+    M = gram(A, lam)
+    torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [64, 160])
+def test_large_labels_are_solved_as_small_ones(normal, d):
+    """Scaling labels scales the solution, up to any size that training could meet."""
+    A, Y = normal(2 * d, d, dtype=torch.float32), normal(2 * d, 3, dtype=torch.float32)
+    lam = torch.tensor(1.0)
+    B, S = solve_twice(block_of(A, Y), d, 3, lam)
+    for scale in (1e-8, 1e8):
+        more = solve_twice(block_of(A, scale * Y), d, 3, lam)
+        torch.testing.assert_close(more[0] / scale, B, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(more[1] / scale, S, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [40, 160])
+def test_dependent_features_are_rescued(normal, d):
+    """In float32 the rounding of AᵀA hides λ; the solves then go through float64."""
+    A = 30 * normal(300, 2, dtype=torch.float32) @ normal(2, d, dtype=torch.float32)
+    Y, lam = normal(300, 2, dtype=torch.float32), torch.tensor(1e-3)
+    assert torch.linalg.cholesky_ex(gram(A, lam)).info
+    B, _ = solve_twice(block_of(A, Y), d, 2, lam)
+    expected = torch.linalg.solve(gram(A.double(), lam.double()), A.mT.double() @ Y.double())
+    torch.testing.assert_close((A @ B).double(), A.double() @ expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("d", [40, 160])
+def test_features_that_are_not_finite_are_named(normal, d):
+    A = normal(300, d)
+    A[5, 7] = float("nan")
+    with pytest.raises(NonFiniteError, match="entries are NaN"):
+        solve_twice(block_of(A, normal(300, 2)), d, 2, torch.tensor(1.0, dtype=A.dtype))
