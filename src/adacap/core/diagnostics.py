@@ -12,6 +12,8 @@ from adacap.core.tikhonov import ridge_fit
 
 __all__ = ["cook_distance", "label_fits", "lowest_losses", "permutation_p_value", "press_r2"]
 
+_MOST_AT_ONCE = 2_000_000  # numbers compared in one go
+
 
 @torch.no_grad()
 def label_fits(
@@ -95,11 +97,16 @@ def lowest_losses(
     """
     labels = stack_labels(targets.double(), permutations)
     set_loss = loss_named(loss)
+    at_once = max(1, _MOST_AT_ONCE // max(1, labels.numel()))
     each = [
-        set_loss(prediction.double().unsqueeze(1).expand_as(labels), labels, sample_weight)
-        for prediction in predictions
+        set_loss(
+            some.double().unsqueeze(2).expand(-1, *labels.shape),
+            labels.expand(len(some), *labels.shape),
+            None if sample_weight is None else sample_weight.expand(len(some), -1),
+        )
+        for some in predictions.split(at_once)
     ]
-    return torch.stack(each).nan_to_num(nan=torch.inf, posinf=torch.inf).amin(0)
+    return torch.cat(each).nan_to_num(nan=torch.inf, posinf=torch.inf).amin(0)
 
 
 def permutation_p_value(losses: Tensor) -> float:

@@ -14,17 +14,21 @@ from torch import Tensor
 
 from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
 from adacap.core.losses import constant_fit
-from adacap.core.permutation import draw_permutations
 from adacap.estimators.capacity import Capacity, MemberCapacity
 from adacap.estimators.fitting import FittedMember, Recipe, Rows, solved_share, width_of
-from adacap.estimators.held_out import N_PERMUTATIONS, Evidence, _pool, pooled_residuals
+from adacap.estimators.held_out import (
+    N_PERMUTATIONS,
+    Evidence,
+    _pool,
+    pooled_residuals,
+    same_permutations,
+)
 from adacap.exceptions import NumericalWarning
 
 __all__ = ["read_capacity"]
 
 _MOST_ROWS = 2048  # kept at most; more would cost time and a larger file, and change little
 _MOST_LABELS = 4_000_000  # rows times permuted label columns
-_SEED = 0  # the same permutations for every member, so that their fits can be averaged
 
 
 def read_capacity(
@@ -102,7 +106,7 @@ def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | No
     if member.lam is None:
         return None
     n_permutations, n_read = _sizes(len(rows.x), rows.targets.shape[1])
-    draws = draw_permutations(n_read, n_permutations, torch.Generator().manual_seed(_SEED))
+    draws = same_permutations(n_read, n_permutations)
     y, w = rows.targets[:n_read], None if rows.weight is None else rows.weight[:n_read]
     solved = _total(rows) * solved_share(recipe, member, len(rows.x))
     share = (n_read if w is None else float(w.double().sum())) / solved

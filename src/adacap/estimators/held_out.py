@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Evidence", "HeldOut", "LeftOut", "held_out", "outputs_of", "pooled_outputs",
-    "pooled_residuals", "solve_rows",
+    "pooled_residuals", "same_permutations", "solve_rows",
 ]  # fmt: skip
 
 _CHUNK = 8192
@@ -119,17 +120,25 @@ def held_out(
 def _lowest(trace: Tensor | None, held: Rows, loss: str) -> Tensor | None:
     """Losses of the iterations on the first rows held out, by labels in many orders.
 
-    Every member sees the same permutations, so that losses on the same rows, or on rows that no
-    other member holds out, can be averaged.
+    Those of members that hold out the same rows, or no row in common, can be averaged.
     """
     if trace is None or trace.shape[1] < _LEAST_TESTED:
         return None
     n_rows = trace.shape[1]
-    draws = draw_permutations(n_rows, N_PERMUTATIONS, torch.Generator().manual_seed(0))
+    draws = same_permutations(n_rows, N_PERMUTATIONS)
     return lowest_losses(
         trace, held.targets[:n_rows], draws.to(trace.device), loss=loss,
         sample_weight=None if held.weight is None else held.weight[:n_rows],
     ).cpu()  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def same_permutations(n_rows: int, n_permutations: int) -> Tensor:
+    """Permutations ``(T, n)`` that are the same for every member and every fit; not to be changed.
+
+    Losses of members can be averaged only if all of them see the same permutations.
+    """
+    return draw_permutations(n_rows, n_permutations, torch.Generator().manual_seed(0))
 
 
 def _rows_at(rows: Rows, index: Tensor) -> Rows:

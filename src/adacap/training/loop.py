@@ -27,7 +27,8 @@ from adacap.training.stepping import Stepper
 
 __all__ = ["Trained", "train"]
 
-# Validation rows × weights up to which a backward pass over them costs less than a second forward.
+# Validation rows × weights of all members up to which a backward pass over these rows costs less
+# than a forward pass of their own.
 _CHEAP = 15_000_000
 _MOST_TRACED = 32, 128  # steps and validation rows whose predictions are kept
 
@@ -159,7 +160,7 @@ class _Features:
         self.members = members
         self.valid = None if data.valid is None else data.valid[0]
         self.joint: Tensor | None = None
-        self.n_weights = members.n_weights
+        self.n_weights = members.n_weights * members.n_members
         self.n_train = data.n_train
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor | None]:

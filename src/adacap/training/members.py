@@ -194,9 +194,11 @@ class Members:
         if all(chosen):
             torch._foreach_copy_([snapshot[name] for name in state], list(state.values()))
         elif any(chosen):
-            index = torch.tensor(chosen)
-            for name, tensor in state.items():
-                snapshot[name][index] = tensor[index]
+            places = [k for k, better in enumerate(chosen) if better]
+            torch._foreach_copy_(
+                [snapshot[name][k] for name in state for k in places],
+                [tensor[k] for tensor in state.values() for k in places],
+            )
 
     @torch.no_grad()
     def restore(self, snapshot: dict[str, Tensor]) -> None:
