@@ -174,6 +174,7 @@ def write() -> None:
     chosen_on = points([r for r in rows if r["threads"] == 1 and r["split"] in (0, 1)])
     confirmed = points([r for r in rows if r["threads"] > 1 and r["split"] not in (0, 1)])
     text = (
+        "![Test error against seconds per fit of every setting](front.png)\n\n"
         "Splits 0 and 1, one thread each, two at a time (used for choosing):\n\n"
         f"{table(chosen_on)}\n\n"
         f"Splits {sorted({r['split'] for r in rows if r['threads'] > 1 and r['split'] > 1})}, two "
