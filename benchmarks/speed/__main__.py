@@ -1,6 +1,7 @@
 """What AdaCap costs: steps, fits, bags, predictions, growth with n, imports.
 
     make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
+    python benchmarks/speed --write         (docs/SPEED.md from speed.json)
 
 All times are medians of interleaved repeats; compare ratios, not seconds. About six minutes on
 two cores without other load.
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from clock import Row, medians, save, show
+from clock import Row, medians, save
+from clock import table as as_table
 from reference import fit as fit_by_inverse
 from torch import nn
 
@@ -29,6 +31,7 @@ from adacap.core.losses import rmse
 from adacap.nn import MLP, LinearHead, TikhonovHead
 
 D_IN = 20
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
 def table(n: int, d: int = D_IN) -> tuple[np.ndarray, np.ndarray]:
@@ -305,12 +308,25 @@ SECTIONS: dict[str, tuple[str, Callable[[float], list[Row]], float]] = {
 }
 
 
+def write(results: dict[str, list[Row]]) -> None:
+    """Put all tables of a run into docs/SPEED.md."""
+    path = Path(__file__).parents[2] / "docs" / "SPEED.md"
+    head, rest = path.read_text(encoding="utf-8").split(BEGIN)
+    tables = [as_table(title, results[name]) for name, (title, *_) in SECTIONS.items()]
+    text = "\n\n".join(tables)
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, by comma")
     parser.add_argument("--out", type=Path, default=Path("speed.json"))
+    parser.add_argument("--write", action="store_true", help="write docs/SPEED.md from the file")
     parser.add_argument("--grow", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.write:
+        write(json.loads(options.out.read_text(encoding="utf-8")))
+        return
     if options.grow:
         print(json.dumps(grow_once(options.grow)))
         return
@@ -322,7 +338,7 @@ def main() -> None:
     for name in options.only.split(","):
         title, measure, seconds = SECTIONS[name]
         results[name] = measure(seconds)
-        show(title, results[name])
+        print(f"\n{as_table(title, results[name])}", flush=True)
         save(options.out, results)
 
 

@@ -33,14 +33,12 @@ def medians(
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def show(title: str, rows: list[Row]) -> None:
-    """Print rows as a Markdown table."""
+def table(title: str, rows: list[Row]) -> str:
+    """Rows as a Markdown table under a heading."""
     names = list(rows[0])
-    print(f"\n### {title}\n")
-    print("| " + " | ".join(names) + " |")
-    print("|" + "---|" * len(names))
-    for row in rows:
-        print("| " + " | ".join(_text(row[name]) for name in names) + " |", flush=True)
+    lines = [f"### {title}", "", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines += ["| " + " | ".join(_text(row[name]) for name in names) + " |" for row in rows]
+    return "\n".join(lines)
 
 
 def _text(value: object) -> str:
