@@ -52,9 +52,9 @@ def solve_layer(
 
     Examples
     --------
-    >>> layer = solve_layer(torch.eye(2), torch.tensor([[2.0], [4.0]]), 1.0, fit_intercept=False)
+    >>> layer = solve_layer(torch.eye(2), torch.tensor([[2.0], [4.0]]), 3.0, fit_intercept=False)
     >>> layer.coef.flatten().tolist(), layer.residuals.flatten().tolist(), layer.dof.item()
-    ([1.0, 2.0], [2.0, 4.0], 1.0)
+    ([0.5, 1.0], [2.0, 4.0], 0.5)
     """
     A, Y = hidden.double(), targets.double()
     lam = torch.as_tensor(lam).to(A)

@@ -132,7 +132,7 @@ def _lowest(trace: Tensor | None, held: Rows, loss: str) -> Tensor | None:
     ).cpu()  # fmt: skip
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def same_permutations(n_rows: int, n_permutations: int) -> Tensor:
     """Permutations ``(T, n)`` that are the same for every member and every fit; not to be changed.
 
