@@ -8,8 +8,7 @@ size on, both are factorised together as well,
     [ YᵀA   cI ] = [ Z   √c·I ] [ 0  √c·I ],   Zᵀ = L⁻¹AᵀY,
 
 which gives the first of the four triangular solves for nothing. With a very large ``c`` the second
-row of blocks takes no part in the other three. (By rows, with ``AAᵀ + λI`` and ``Y`` in their
-places, this was slower than a factorisation and four solves.)
+row of blocks takes no part in the other three.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """The optimiser's step, without what torch looks up anew each time.
 
-For small nets the fused Adam kernel takes less time than the lists of tensors that
-``torch.optim.Adam`` makes for it in every step. Here they are made once.
+``torch.optim.Adam`` makes the lists of tensors for its fused kernel in every step, which counts for
+small nets. Here they are made once.
 """
 
 from collections.abc import Callable
