@@ -3,8 +3,8 @@
     make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
     python benchmarks/speed --write         (docs/SPEED.md from speed.json)
 
-All times are medians of interleaved repeats; compare ratios, not seconds. About six minutes on
-two cores without other load.
+All times are medians of interleaved repeats, most of them from two visits that lie minutes apart;
+compare ratios, not seconds. About six minutes on two cores without other load.
 """
 
 import argparse
@@ -15,12 +15,13 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from clock import Row, medians, save
+from clock import Clock, Row, save
 from clock import table as as_table
 from reference import fit as fit_by_inverse
 from torch import nn
@@ -68,12 +69,13 @@ def step_of(n: int, width: int, kind: str) -> Callable[[], None]:
     return step
 
 
-def steps(seconds: float) -> list[Row]:
+def steps(clock: Clock) -> list[Row]:
     rows = []
     for width in (256, 512, 1024):
         for n in (64, 400, 1638, 2048):
             kinds = ("adacap", "plain", "regular")
-            times = medians({k: step_of(n, width, k) for k in kinds}, seconds)
+            actions = {k: step_of(n, width, k) for k in kinds}
+            times = clock.medians(("step", width, n), actions, 2.0 if width == 512 else 1.0)
             rows.append(
                 {
                     "J": width,
@@ -89,10 +91,10 @@ def steps(seconds: float) -> list[Row]:
 # --- (b) whole fits ---------------------------------------------------------------------------
 
 
-def against_inverse(seconds: float) -> list[Row]:
+def against_inverse(clock: Clock) -> list[Row]:
     """Equal settings: 2×512 net, 16 permutations, full batch, 20 % hold-out scored every step."""
     rows = []
-    for n, max_iter in ((100, 150), (400, 80), (2048, 30)):
+    for n, n_iter in ((100, 150), (400, 80), (2048, 30)):
         X, y = table(n)
         y = (y - y.mean()) / y.std()
         n_train = int(0.8 * n)
@@ -100,28 +102,32 @@ def against_inverse(seconds: float) -> list[Row]:
         order = draw_permutations(n_train, 16, torch.Generator().manual_seed(0))
         labels = stack_labels(targets[:n_train], order).squeeze(-1)
 
-        def ours(X: Any = X, y: Any = y, max_iter: int = max_iter) -> None:
+        def ours(max_iter: int, X: Any = X, y: Any = y) -> None:
             settings = {"max_iter": max_iter, "refit_net": False, "refit_head": False}
             settings |= {"preprocessing": "none", "lambda_init": 10.0, "random_state": 0}
             adacap.make("adacap-mlp", **settings).fit(X, y)
 
         def theirs(
-            form_H: bool, data: Any = (x, labels, targets), k: int = n_train, m: int = max_iter
+            max_iter: int, form_H: bool, data: Any = (x, labels, targets), k: int = n_train
         ) -> None:
             rows_, labels_, targets_ = data
             fit_by_inverse(
                 MLP(D_IN, width=512), rows_[:k], labels_, rows_[k:], targets_[k:],
-                max_iter=m, form_H=form_H,
+                max_iter=max_iter, form_H=form_H,
             )  # fmt: skip
 
-        times = medians(
-            {"adacap": ours, "P and H": lambda: theirs(True), "P only": lambda: theirs(False)},
-            seconds,
-        )
+        def actions(m: int, ours: Any = ours, theirs: Any = theirs) -> dict[str, Any]:
+            return {
+                "adacap": lambda: ours(m),
+                "P and H": lambda: theirs(m, True),
+                "P only": lambda: theirs(m, False),
+            }
+
+        times = clock.medians(("inverse", n), actions(n_iter), 0.0, least=2, warm=actions(2))
         rows.append(
             {
                 "n": n,
-                "iterations": max_iter,
+                "iterations": n_iter,
                 "adacap s": times["adacap"],
                 "inverse, P and H s": times["P and H"],
                 "speed-up": times["P and H"] / times["adacap"],
@@ -132,7 +138,7 @@ def against_inverse(seconds: float) -> list[Row]:
     return rows
 
 
-def against_peers(seconds: float) -> list[Row]:
+def against_peers(clock: Clock) -> list[Row]:
     from catboost import CatBoostRegressor
     from lightgbm import LGBMRegressor
     from sklearn.datasets import load_diabetes
@@ -153,7 +159,8 @@ def against_peers(seconds: float) -> list[Row]:
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the peers' own notes on convergence
-            times = medians(actions, seconds, least=1, warm=name == "diabetes")
+            warm = actions if name == "diabetes" else {}
+            times = clock.medians(("peers", name), actions, 0.0, least=1, warm=warm)
         ratio = {f"{k}/catboost": times[k] / times["catboost"] for k in ("adacap", "fast")}
         rows.append({"table": name, **{f"{k} s": v for k, v in times.items()}, **ratio})
     return rows
@@ -162,7 +169,7 @@ def against_peers(seconds: float) -> list[Row]:
 # --- (c) a bag of ten -------------------------------------------------------------------------
 
 
-def bags(seconds: float) -> list[Row]:
+def bags(clock: Clock) -> list[Row]:
     rows = []
     for n in (80, 400):
         X, y = table(n)
@@ -171,13 +178,18 @@ def bags(seconds: float) -> list[Row]:
             "GLU, J = 128": {"architecture": "glu", "width": 128},
         }.items():
 
-            def bag(k: int, X: Any = X, y: Any = y, settings: Any = settings) -> None:
+            def bag(
+                k: int, max_iter: int, X: Any = X, y: Any = y, settings: Any = settings
+            ) -> None:
                 adacap.AdaCapRegressor(
-                    n_estimators=k, bagging="seeds", max_iter=100, refit_net=False,
+                    n_estimators=k, bagging="seeds", max_iter=max_iter, refit_net=False,
                     random_state=0, **settings,
                 ).fit(X, y)  # fmt: skip
 
-            times = medians({"one": lambda: bag(1), "ten": lambda: bag(10)}, seconds)
+            def actions(m: int, bag: Any = bag) -> dict[str, Any]:
+                return {"one": lambda: bag(1, m), "ten": lambda: bag(10, m)}
+
+            times = clock.medians(("bag", n, name), actions(100), 0.0, least=2, warm=actions(2))
             ratio = times["ten"] / times["one"]
             rows.append(
                 {"n": n, "net": name, "one s": times["one"], "ten s": times["ten"], "ratio": ratio}
@@ -188,7 +200,7 @@ def bags(seconds: float) -> list[Row]:
 # --- (d) prediction ---------------------------------------------------------------------------
 
 
-def predictions(seconds: float) -> list[Row]:
+def predictions(clock: Clock) -> list[Row]:
     X_fit, y_fit = table(500)
     X, _ = table(100_000)
     rows = []
@@ -213,9 +225,8 @@ def predictions(seconds: float) -> list[Row]:
                         rows_ = rows_[:, : len(W)] @ W
 
         with torch.inference_mode():
-            times = medians(
-                {"predict": lambda est=est: est.predict(X), "products": products}, seconds
-            )
+            actions = {"predict": lambda est=est: est.predict(X), "products": products}
+            times = clock.medians(("predict", architecture, width, n_members), actions, 2.0)
         per_second = {f"{k} rows/s": round(len(X) / t) for k, t in times.items()}
         share = times["products"] / times["predict"]
         row = {"net": architecture, "J": width, "nets": n_members}
@@ -255,7 +266,7 @@ def _peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def growth(seconds: float) -> list[Row]:
+def growth(clock: Clock) -> list[Row]:
     rows = [
         json.loads(_run([sys.argv[0], "--grow", str(n)]))
         for n in (2_000, 20_000, 200_000, 1_000_000)
@@ -267,7 +278,7 @@ def growth(seconds: float) -> list[Row]:
     return rows
 
 
-def start(seconds: float) -> list[Row]:
+def start(clock: Clock) -> list[Row]:
     """Imports in fresh processes, and the first fit against the second."""
     nothing = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
     first = (
@@ -297,14 +308,23 @@ def _run(arguments: list[str]) -> str:
     return done.stdout
 
 
-SECTIONS: dict[str, tuple[str, Callable[[float], list[Row]], float]] = {
-    "step": ("(a) One optimiser step", steps, 2.0),
-    "inverse": ("(b) Whole fit against the inverse-based reference", against_inverse, 0.0),
-    "peers": ("(b) Whole fits against other methods, defaults", against_peers, 0.0),
-    "bag": ("(c) A bag of ten against one", bags, 0.0),
-    "predict": ("(d) Prediction against the bare products", predictions, 2.0),
-    "growth": ("(e) Growth with n, 50 columns", growth, 0.0),
-    "start": ("(f) Imports and first fit", start, 0.0),
+@dataclass(frozen=True)
+class Section:
+    """A table, what measures it, and how many visits it takes."""
+
+    title: str
+    measure: Callable[[Clock], list[Row]]
+    visits: int = 2
+
+
+SECTIONS = {
+    "step": Section("(a) One optimiser step", steps),
+    "inverse": Section("(b) Whole fit against the inverse-based reference", against_inverse),
+    "peers": Section("(b) Whole fits against other methods, defaults", against_peers, 1),
+    "bag": Section("(c) A bag of ten against one", bags),
+    "predict": Section("(d) Prediction against the bare products", predictions, 1),
+    "growth": Section("(e) Growth with n, 50 columns", growth, 1),
+    "start": Section("(f) Imports and first fit", start, 1),
 }
 
 
@@ -312,7 +332,7 @@ def write(results: dict[str, list[Row]]) -> None:
     """Put all tables of a run into docs/SPEED.md."""
     path = Path(__file__).parents[2] / "docs" / "SPEED.md"
     head, rest = path.read_text(encoding="utf-8").split(BEGIN)
-    tables = [as_table(title, results[name]) for name, (title, *_) in SECTIONS.items()]
+    tables = [as_table(section.title, results[name]) for name, section in SECTIONS.items()]
     text = "\n\n".join(tables)
     path.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
@@ -334,12 +354,17 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown sections {unknown}; known: {', '.join(SECTIONS)}")
     torch.empty(31 << 20, dtype=torch.uint8)  # what training does: see adacap.training.loop
-    results: dict[str, list[Row]] = {}
-    for name in options.only.split(","):
-        title, measure, seconds = SECTIONS[name]
-        results[name] = measure(seconds)
-        print(f"\n{as_table(title, results[name])}", flush=True)
-        save(options.out, results)
+    clock, results = Clock(), dict[str, list[Row]]()
+    chosen = options.only.split(",")
+    for visit in range(2):
+        for name in chosen:
+            section = SECTIONS[name]
+            if visit < section.visits:
+                print(f"{name}, visit {visit + 1} of {section.visits}", file=sys.stderr, flush=True)
+                results[name] = section.measure(clock)
+                save(options.out, results)
+    for name in chosen:
+        print(f"\n{as_table(SECTIONS[name].title, results[name])}", flush=True)
 
 
 if __name__ == "__main__":

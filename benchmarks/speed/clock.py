@@ -11,26 +11,51 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def medians(
-    actions: Mapping[str, Callable[[], object]],
-    seconds: float,
-    least: int = 3,
-    most: int = 200,
-    warm: bool = True,
-) -> dict[str, float]:
-    """Median seconds of each action, all taken in turn, so that a slow moment hits every one."""
-    for action in actions.values() if warm else ():
-        action()  # first calls allocate, import and tune
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    start = time.perf_counter()
-    while len(next(iter(times.values()))) < most:
-        for name, action in actions.items():
-            begin = time.perf_counter()
-            action()
-            times[name].append(time.perf_counter() - begin)
-        if len(times[name]) >= least and time.perf_counter() - start > seconds:
-            break
-    return {name: statistics.median(values) for name, values in times.items()}
+class Clock:
+    """Keeps what was timed, over several visits to the same thing.
+
+    A machine can be slow for a minute; visits that lie apart see more than one mood of it.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[tuple[object, ...], dict[str, list[float]]] = {}
+
+    def medians(
+        self,
+        key: tuple[object, ...],
+        actions: Mapping[str, Callable[[], object]],
+        seconds: float,
+        *,
+        least: int = 3,
+        most: int = 200,
+        warm: Mapping[str, Callable[[], object]] | None = None,
+    ) -> dict[str, float]:
+        """Median seconds of each action over all visits under this key.
+
+        Parameters
+        ----------
+        key : tuple
+        actions : mapping of str to callable
+            Taken in turn, so that a slow moment hits every one.
+        seconds : float
+            Length of this visit, once each action was taken ``least`` times.
+        least, most : int
+        warm : mapping of str to callable, optional
+            Run once before the first visit, since first calls allocate, import and tune; the
+            actions themselves by default.
+        """
+        if key not in self._times:
+            for action in (actions if warm is None else warm).values():
+                action()
+        times = self._times.setdefault(key, {})
+        start, n_done = time.perf_counter(), 0
+        while n_done < least or (n_done < most and time.perf_counter() - start < seconds):
+            for name, action in actions.items():
+                begin = time.perf_counter()
+                action()
+                times.setdefault(name, []).append(time.perf_counter() - begin)
+            n_done += 1
+        return {name: statistics.median(values) for name, values in times.items()}
 
 
 def table(title: str, rows: list[Row]) -> str:

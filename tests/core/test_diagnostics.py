@@ -20,8 +20,9 @@ from adacap.core.tikhonov import ridge_fit
 
 @pytest.mark.parametrize("loss", ["rmse", "bce", "ce"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_every_label_set_is_fitted_as_if_alone(normal, seed, loss, weighted):
-    A, w = normal(30, 5), normal(30).abs() if weighted else None
+@pytest.mark.parametrize("d", [5, 40])
+def test_every_label_set_is_fitted_as_if_alone(normal, seed, loss, weighted, d):
+    A, w = normal(30, d), normal(30).abs() if weighted else None
     classes = torch.eye(3)[[0, 1, 2] * 10]
     Y = {"rmse": normal(30, 2), "bce": normal(30, 1).sign(), "ce": classes}[loss]
     draws = draw_permutations(30, 4, torch.Generator().manual_seed(seed))

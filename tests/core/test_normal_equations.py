@@ -23,10 +23,11 @@ def block_of(A, Y):
 def test_both_solves(normal, d, q, batch):
     A, Y = normal(*batch, d + 7, d), normal(*batch, d + 7, q)
     lam = torch.tensor([0.3, 2.0] if batch else 0.7, dtype=A.dtype)
-    B, S = solve_twice(block_of(A, Y), d, q, lam)
+    B, S, L = solve_twice(block_of(A, Y), d, q, lam)
     M = gram(A, lam)
     torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(L, torch.linalg.cholesky(M), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("d", [64, 160])
@@ -34,7 +35,7 @@ def test_large_labels_are_solved_as_small_ones(normal, d):
     """Scaling labels scales the solution, up to any size that training could meet."""
     A, Y = normal(2 * d, d, dtype=torch.float32), normal(2 * d, 3, dtype=torch.float32)
     lam = torch.tensor(1.0)
-    B, S = solve_twice(block_of(A, Y), d, 3, lam)
+    B, S, _ = solve_twice(block_of(A, Y), d, 3, lam)
     for scale in (1e-8, 1e8):
         more = solve_twice(block_of(A, scale * Y), d, 3, lam)
         torch.testing.assert_close(more[0] / scale, B, rtol=1e-4, atol=1e-6)
@@ -47,7 +48,7 @@ def test_dependent_features_are_rescued(normal, d):
     A = 30 * normal(300, 2, dtype=torch.float32) @ normal(2, d, dtype=torch.float32)
     Y, lam = normal(300, 2, dtype=torch.float32), torch.tensor(1e-3)
     assert torch.linalg.cholesky_ex(gram(A, lam)).info
-    B, _ = solve_twice(block_of(A, Y), d, 2, lam)
+    B, _, _ = solve_twice(block_of(A, Y), d, 2, lam)
     expected = torch.linalg.solve(gram(A.double(), lam.double()), A.mT.double() @ Y.double())
     torch.testing.assert_close((A @ B).double(), A.double() @ expected, rtol=1e-2, atol=1e-2)
 

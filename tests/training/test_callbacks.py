@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from adacap.core import effective_dof
+from adacap.nn import MLP
 from adacap.training import Callback, DofTrace, ProgressBar, TrainingConfig
 
 CONFIG = TrainingConfig(max_iter=7, batch_size=32)
@@ -27,10 +28,16 @@ class Watch(Callback):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_members", [1, 2])
-def test_dof_is_the_trace_of_the_smoother(fit_intercept, weighted, n_members, problem):
+@pytest.mark.parametrize("loss", ["rmse", "bce"])  # with the factor of the step, and without
+@pytest.mark.parametrize(("width", "n_train"), [(16, 60), (64, 40), (130, 140)])
+def test_dof_is_the_trace_of_the_smoother(
+    fit_intercept, weighted, n_members, loss, width, n_train, problem
+):
     task = problem(
-        n_members=n_members, fit_intercept=fit_intercept, weighted=weighted, dtype=torch.float64
-    )
+        lambda: MLP(4, width=width),
+        n_members=n_members, n_train=n_train, loss=loss,
+        fit_intercept=fit_intercept, weighted=weighted, dtype=torch.float64,
+    )  # fmt: skip
     watch = Watch()
     trace = DofTrace(every=3, fit_intercept=fit_intercept)
     results = task.run(CONFIG, callbacks=[watch, trace])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
 from adacap.core.losses import LOSSES
-from adacap.training.scores import SCORES, auc, r2
+from adacap.training.scores import SCORES, auc, r2, scorer
 
 
 @pytest.mark.parametrize("n_targets", [1, 3])
@@ -93,6 +93,16 @@ def test_nan_predictions_give_nan(name, normal):
     assert values.shape == (2,)
     assert torch.isfinite(values[0])
     assert torch.isnan(values[1])
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_scorer_gives_the_score_step_after_step(name, weighted, normal):
+    targets, w = normal(2, 10, 1).sign(), normal(2, 10).abs() if weighted else None
+    score_of = scorer(name, targets, w)
+    for _ in range(2):
+        prediction = normal(2, 10, 1)
+        torch.testing.assert_close(score_of(prediction), SCORES[name](prediction, targets, w))
 
 
 @pytest.mark.parametrize("loss", ["rmse", "bce", "ce"])

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from adacap.core.losses import loss_named
 from adacap.core.permutation import stack_labels
+from adacap.core.residual import ridge_rmse
 from adacap.core.tikhonov import ridge_fit
 
 __all__ = ["cook_distance", "label_fits", "lowest_losses", "permutation_p_value", "press_r2"]
@@ -55,6 +56,10 @@ def label_fits(
     tensor([0.7906, 0.7906, 0.7906], dtype=torch.float64)
     """
     A, labels = hidden.double(), stack_labels(targets.double(), permutations)
+    if loss == "rmse":
+        return ridge_rmse(A, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)[
+            0
+        ]
     fit = ridge_fit(
         A, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
     )

@@ -10,6 +10,7 @@ from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, Numerica
 
 __all__ = [
     "cholesky_in_float64",
+    "cholesky_in_place",
     "cholesky_of_gram",
     "gram",
     "safe_cholesky",
@@ -102,11 +103,11 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
             [0., 2.]])
     """
     small = factor.shape[-1] < 4 * _BLOCK
-    return _factorised(gram(factor, lam) if small else _lower_gram(factor, lam), factor, lam)
+    return _factorised(gram(factor, lam).mT if small else _lower_gram(factor, lam), factor, lam)
 
 
 def _factorised(matrix: Tensor, factor: Tensor, lam: Tensor) -> Tensor:
-    L = try_cholesky(matrix)
+    L = cholesky_in_place(matrix)
     return cholesky_in_float64(factor, lam) if L is None else L
 
 
@@ -119,6 +120,18 @@ def try_cholesky(matrix: Tensor) -> Tensor | None:
     """Lower Cholesky factor, of which only the lower triangle is read; None where it fails."""
     L, succeeded = _try(matrix)
     return L if succeeded and _is_finite(L) else None
+
+
+def cholesky_in_place(matrix: Tensor) -> Tensor | None:
+    """As :func:`try_cholesky`, with the factor in the memory of the matrix where that is possible.
+
+    It is where columns follow each other in memory, as LAPACK wants them, and no gradient is asked.
+    """
+    if matrix.requires_grad or not matrix.mT.is_contiguous():
+        return try_cholesky(matrix)
+    info = torch.empty(matrix.shape[:-2], dtype=torch.int32, device=matrix.device)
+    torch.linalg.cholesky_ex(matrix, out=(matrix, info))
+    return None if bool(info.any()) or not _is_finite(matrix) else matrix
 
 
 def solve_with(L: Tensor, right: Tensor) -> Tensor:

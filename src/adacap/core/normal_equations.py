@@ -14,7 +14,12 @@ row of blocks takes no part in the other three.
 import torch
 from torch import Tensor
 
-from adacap.core.linalg import cholesky_in_float64, solve_with, try_cholesky, upper_products
+from adacap.core.linalg import (
+    cholesky_in_float64,
+    cholesky_in_place,
+    solve_with,
+    upper_products,
+)
 
 __all__ = ["block_width", "solve_twice"]
 
@@ -36,8 +41,8 @@ def block_width(d: int, q: int) -> int:
     return -(-(d + q) // _MULTIPLE) * _MULTIPLE
 
 
-def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor]:
-    """``M⁻¹AᵀY`` and ``M⁻²AᵀY`` with ``M = AᵀA + λI``.
+def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """``M⁻¹AᵀY`` and ``M⁻²AᵀY`` with ``M = AᵀA + λI``, and the factor of ``M``.
 
     Parameters
     ----------
@@ -50,6 +55,8 @@ def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Ten
     Returns
     -------
     B, S : Tensor of shape (..., d, q)
+    L : Tensor of shape (..., d, d)
+        Lower Cholesky factor of ``M``.
 
     Raises
     ------
@@ -58,9 +65,9 @@ def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Ten
 
     Examples
     --------
-    >>> B, S = solve_twice(torch.tensor([[1.0, 4.0]]), 1, 1, torch.tensor(1.0))
-    >>> B.item(), S.item()
-    (2.0, 1.0)
+    >>> B, S, L = solve_twice(torch.tensor([[1.0, 4.0]]), 1, 1, torch.tensor(3.0))
+    >>> B.item(), S.item(), L.item()
+    (1.0, 0.25, 2.0)
     """
     width = block.shape[-1]
     together = d >= _LEAST_TOGETHER
@@ -73,29 +80,29 @@ def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Ten
     return _one_by_one(cholesky_in_float64(A, lam), A.mT @ Y)
 
 
-def _one_by_one(L: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+def _one_by_one(L: Tensor, right: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     first = solve_with(L, right)
-    return first, solve_with(L, first)
+    return first, solve_with(L, first), L
 
 
-def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor] | None:
+def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """Both solves from the upper triangle of ``[AᵀA, R]``; None where it is not definite."""
     square = M[..., :d]
     square.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))
-    L = try_cholesky(square.mT)
+    L = cholesky_in_place(square.mT)
     return None if L is None else _one_by_one(L, M[..., d:])
 
 
-def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor] | None:
+def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
     M[..., d:, d:] = 0
     diagonal = M.diagonal(dim1=-2, dim2=-1)
     diagonal[..., :d].add_(lam.unsqueeze(-1))
     diagonal[..., d:] = _LARGE
-    L = try_cholesky(M.mT)
+    L = cholesky_in_place(M.mT)
     if L is None:
         return None
     half = L.new_zeros(*L.shape[:-2], q, L.shape[-1])
     half[..., :d] = L[..., d : d + q, :d]  # Z
     first: Tensor = torch.linalg.solve_triangular(L.mT, half.mT, upper=True)
-    return first[..., :d, :], solve_with(L, first)[..., :d, :]
+    return first[..., :d, :], solve_with(L, first)[..., :d, :], L[..., :d, :d]

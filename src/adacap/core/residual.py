@@ -23,18 +23,22 @@ _FLOOR = 1e-12  # of a root mean square, as in core.losses.rmse
 
 
 class OutputLayer(NamedTuple):
-    """Weights ``(..., J, c)`` and offsets ``(..., c)`` of the output layer."""
+    """Weights ``(..., J, c)`` and offsets ``(..., c)`` of the output layer.
+
+    ``factor`` is the lower Cholesky factor of the Gram matrix that gave them, where it was kept.
+    """
 
     coef: Tensor
     intercept: Tensor
+    factor: Tensor | None = None
 
 
 class _RidgeRMSE(torch.autograd.Function):
     """``(A, Y, λ) ↦ ρ`` with ``ρ_s = ‖Y_s − A·B_s‖ / √N`` for every label set s.
 
     Here ``A`` is the hidden layer less ``mean`` and times ``root``, neither of which is a node of
-    the graph. Also gives ``B`` of the first set, without gradient. What the backward pass needs of
-    ``A`` is computed beside ``A·B``, in one product.
+    the graph. Also gives ``B`` of the first set and the Cholesky factor, without gradient. What the
+    backward pass needs of ``A`` is computed beside ``A·B``, in one product.
     """
 
     @staticmethod
@@ -47,7 +51,7 @@ class _RidgeRMSE(torch.autograd.Function):
         root: Tensor | None,
         count: Tensor | float,
         n_sets: int,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         n_samples, d_hidden = hidden.shape[-2:]
         primal = d_hidden < n_samples
         q = Y.shape[-1]
@@ -57,28 +61,30 @@ class _RidgeRMSE(torch.autograd.Function):
             A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
             block[..., d_hidden : d_hidden + q] = Y
             block[..., d_hidden + q :] = 0
-            B, S = solve_twice(block, d_hidden, q, lam)
-            product = A @ torch.cat([B, S], -1)  # [AB, AS]
-            minus_R = product[..., :q].sub_(Y)
-            norms = torch.linalg.vector_norm(minus_R, dim=-2)
+            B, S, L = solve_twice(block, d_hidden, q, lam)
+            product = A @ _beside(B, S)  # [AB, AS]
+            norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
             coef = B[..., :n_targets]
         else:  # K = AAᵀ + λI,  α = K⁻¹Y,  S = K⁻¹α,  R = λα
             A = _prepare(hidden, mean, root)
             L = cholesky_of_gram(A.mT, lam)
             B = solve_with(L, Y)  # α
-            S = solve_with(L, B)
-            product = torch.cat([B, S], -1).mT @ A  # [α, S]ᵀA
+            S, columns = None, B[..., :n_targets]
+            if any(ctx.needs_input_grad):
+                S = solve_with(L, B)
+                columns = _beside(B, S)
+            product = columns.mT @ A  # [α, S]ᵀA
             norms = torch.linalg.vector_norm(B, dim=-2) * lam.unsqueeze(-1)
             coef = product[..., :n_targets, :].mT
         rho = _per_set(norms, count, n_sets)
-        ctx.mark_non_differentiable(coef)
+        ctx.mark_non_differentiable(coef, L)
         ctx.primal, ctx.count, ctx.n_targets = primal, count, n_targets
         ctx.save_for_backward(lam, rho, B, S, product, root)
-        return rho, coef
+        return rho, coef, L
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         lam, rho, B, S, product, root = ctx.saved_tensors
         # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
         a = (grad / rho / _column(ctx.count)).unsqueeze(-2)
@@ -92,16 +98,21 @@ class _RidgeRMSE(torch.autograd.Function):
             if need_lam:  # λ⟨aS, B⟩
                 grad_lam = (aS * B).sum((-2, -1))
             if need_A:  # −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
-                grad_A = product @ torch.cat([aB + aS, lam_ * aB], -1).mT
+                grad_A = product @ _beside(aB + aS, lam_ * aB).mT
         else:  # B is α
             aB, aS = (lam_ * a) * B, (lam_ * a) * S
             if need_lam:  # λ⟨aα, α − λS⟩
                 grad_lam = (aB * (B - lam_ * S)).sum((-2, -1))
             if need_A:  # −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
-                grad_A = torch.cat([aS, aB], -1) @ (product * -lam_)
+                grad_A = _beside(aS, aB) @ (product * -lam_)
         if grad_A is not None and root is not None:
             grad_A = grad_A.mul_(root)
         return grad_A, None, grad_lam, None, None, None, None
+
+
+def _beside(left: Tensor, right: Tensor) -> Tensor:
+    """``[left, right]`` of two blocks whose columns follow each other in memory, as LAPACK's do."""
+    return torch.cat([left.mT, right.mT], -2).mT
 
 
 def _prepare(
@@ -174,7 +185,7 @@ def ridge_rmse(
     if w is not None:
         root, count = w.sqrt(), w.sum((-2, -1)) * n_targets
         Y = root * Y
-    rho, coef = _RidgeRMSE.apply(A, Y, lam, a_mean, root, count, n_sets)  # type: ignore[no-untyped-call]
+    rho, coef, L = _RidgeRMSE.apply(A, Y, lam, a_mean, root, count, n_sets)  # type: ignore[no-untyped-call]
     if a_mean is None or y_mean is None:
-        return rho, OutputLayer(coef, coef.new_zeros(*coef.shape[:-2], n_targets))
-    return rho, OutputLayer(coef, (y_mean[..., :n_targets] - a_mean @ coef).squeeze(-2))
+        return rho, OutputLayer(coef, coef.new_zeros(*coef.shape[:-2], n_targets), L)
+    return rho, OutputLayer(coef, (y_mean[..., :n_targets] - a_mean @ coef).squeeze(-2), L)

@@ -17,7 +17,15 @@ from torch.autograd.function import once_differentiable
 
 from adacap.core.linalg import cholesky_of_gram, solve_with
 
-__all__ = ["RidgeFit", "effective_dof", "ridge_coef", "ridge_fit", "smooth", "smoother_matrix"]
+__all__ = [
+    "RidgeFit",
+    "dof_of_factor",
+    "effective_dof",
+    "ridge_coef",
+    "ridge_fit",
+    "smooth",
+    "smoother_matrix",
+]
 
 
 class RidgeFit(NamedTuple):
@@ -290,8 +298,27 @@ def effective_dof(hidden: Tensor, lam: Tensor | float) -> Tensor:
     """
     lam = torch.as_tensor(lam, dtype=hidden.dtype, device=hidden.device)
     factor = hidden if hidden.shape[-1] <= hidden.shape[-2] else hidden.mT
+    return dof_of_factor(cholesky_of_gram(factor, lam), lam)
+
+
+def dof_of_factor(L: Tensor, lam: Tensor) -> Tensor:
+    """As :func:`effective_dof`, from the Cholesky factor of the smaller Gram matrix plus λI.
+
+    Parameters
+    ----------
+    L : Tensor of shape (..., k, k)
+    lam : Tensor of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...)
+
+    Examples
+    --------
+    >>> dof_of_factor(torch.diag(torch.tensor([2.0, 1.0])), torch.tensor(1.0))
+    tensor(0.7500)
+    """
     # tr H = k − λ tr(M⁻¹) with tr(M⁻¹) = ‖L⁻¹‖², a third of the price of the eigenvalues
-    L = cholesky_of_gram(factor, lam)
     identity = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
     inverse: Tensor = torch.linalg.solve_triangular(L, identity, upper=False)
     return L.shape[-1] - lam * inverse.square().sum((-2, -1))

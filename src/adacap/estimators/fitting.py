@@ -93,9 +93,12 @@ class FittedMember:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Torch's global generator set to ``seed`` inside, as it was outside."""
+    """Torch's global generators set to ``seed`` inside, as they were outside."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
+        if any(kind.is_available() for kind in (torch.cuda, torch.backends.mps, torch.xpu)):
+            torch.manual_seed(seed)
+        else:  # without looking for devices, and writing down who asked for each that is not there
+            torch.default_generator.manual_seed(seed)
         yield
 
 

@@ -111,10 +111,8 @@ def linear_from(coef: Tensor, intercept: Tensor) -> nn.Linear:
     >>> linear_from(torch.ones(2, 1), torch.tensor([0.5]))(torch.tensor([[1.0, 2.0]])).tolist()
     [[3.5]]
     """
-    layer: nn.Linear = nn.utils.skip_init(
-        nn.Linear, coef.shape[0], coef.shape[1], dtype=coef.dtype, device=coef.device
-    )
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):  # as if no start had been drawn
+        layer = nn.Linear(coef.shape[0], coef.shape[1], dtype=coef.dtype).to(coef.device)
         layer.weight.copy_(coef.T)
         layer.bias.copy_(intercept)
     return layer

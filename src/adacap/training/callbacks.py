@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import TextIO
 
-import torch
 from torch import Tensor
 
-from adacap.core.tikhonov import effective_dof, weighted_mean
+from adacap.core.tikhonov import dof_of_factor, effective_dof, weighted_mean
 from adacap.progress import Steps
 from adacap.training.data import Batch
 from adacap.training.members import Members
@@ -55,7 +54,8 @@ class Callback:
 class DofTrace(Callback):
     """Record the effective degrees of freedom of the Tikhonov layer every few steps.
 
-    Each reading costs a triangular inverse of size min(n, J), hence the stride.
+    Each reading costs a triangular inverse of size min(n, J), hence the stride; the factorisation
+    is that of the step, unless its loss went another way and kept none.
     """
 
     def __init__(self, every: int = 10, *, fit_intercept: bool = False) -> None:
@@ -66,7 +66,10 @@ class DofTrace(Callback):
         """Add ``effective_dof`` to the record on every ``every``-th step."""
         if state.step % self.every or state.hidden is None or state.batch is None:
             return
-        if "lambda" not in state.record:  # the plain scheme has no Tikhonov layer
+        if (lam := state.record.get("lambda")) is None:  # the plain scheme: no Tikhonov layer
+            return
+        if state.loss is not None and (L := state.loss.factor) is not None:
+            state.record["effective_dof"] = dof_of_factor(L, L.new_tensor(lam)).tolist()
             return
         hidden, weight = state.hidden.detach(), state.batch.weight
         if self.fit_intercept:
@@ -74,8 +77,7 @@ class DofTrace(Callback):
             hidden = hidden - weighted_mean(hidden, w)
         if weight is not None:
             hidden = weight.sqrt().unsqueeze(-1) * hidden
-        lam = torch.tensor(state.record["lambda"], dtype=hidden.dtype, device=hidden.device)
-        state.record["effective_dof"] = effective_dof(hidden, lam).tolist()
+        state.record["effective_dof"] = effective_dof(hidden, hidden.new_tensor(lam)).tolist()
 
 
 class ProgressBar(Callback):

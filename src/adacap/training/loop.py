@@ -22,7 +22,7 @@ from adacap.training.data import Batch, TrainingData
 from adacap.training.history import History
 from adacap.training.members import Members, Net
 from adacap.training.objectives import Objective, StepLoss
-from adacap.training.scores import SCORES
+from adacap.training.scores import scorer
 from adacap.training.stepping import Stepper
 
 __all__ = ["Trained", "train"]
@@ -92,6 +92,7 @@ def train(
     parameters = list(members.parameters())
     best = _Best(members, config.patience, keep_at)
     features = _Features(members, data)
+    score_of = None if data.valid is None else scorer(score, *data.valid[1:])
     state = TrainingState(members, config.max_iter)
     records: list[dict[str, list[float]]] = []
     trace: list[Tensor] = []
@@ -114,10 +115,10 @@ def train(
                     f"Training diverged at step {step} before a usable iteration: {error} "
                     f"max_lr is now {config.max_lr:g}."
                 ) from error
-            if data.valid is not None:
+            if score_of is not None:
                 held_out = features.of_valid() if held_out is None else held_out
                 prediction = _predict(held_out, loss)
-                record["valid_score"] = SCORES[score](prediction, *data.valid[1:]).tolist()
+                record["valid_score"] = score_of(prediction).tolist()
                 if step % math.ceil(config.max_iter / _MOST_TRACED[0]) == 0:
                     trace.append(prediction[:, : _MOST_TRACED[1]].clone())
             if (lam := _lambda(members)) is not None:

@@ -20,6 +20,7 @@ class StepLoss(NamedTuple):
     fit_permuted: Tensor | None  # (K,)
     coef: Tensor  # (K, J, c)
     intercept: Tensor  # (K, c)
+    factor: Tensor | None = None  # (K, k, k), Cholesky factor that gave the layer, if kept
 
 
 class Objective(Protocol):

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from adacap.core.losses import LOSSES
+from adacap.core.tikhonov import weighted_mean
 
-__all__ = ["SCORES", "auc", "r2"]
+__all__ = ["SCORES", "auc", "r2", "scorer"]
 
 
 def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -28,15 +29,19 @@ def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Ten
     >>> r2(y, y).item(), r2(torch.full_like(y, 2.0), y).item()
     (1.0, 0.0)
     """
-    if weight is None:
-        residual = (targets - prediction).square().sum((-2, -1))
-        total = (targets - targets.mean(-2, keepdim=True)).square().sum((-2, -1))
-        return 1 - residual / total.clamp_min(1e-12)
-    w = weight.unsqueeze(-1)
-    mean = (w * targets).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
-    residual = (w * (targets - prediction).square()).sum((-2, -1))
-    total = (w * (targets - mean).square()).sum((-2, -1))
-    return 1 - residual / total.clamp_min(1e-12)
+    return _r2_against(targets, weight)(prediction)
+
+
+def _r2_against(targets: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
+    """R² of predictions for these targets, whose own spread is computed once."""
+    w = None if weight is None else weight.unsqueeze(-1)
+    spread = _squares(targets, weighted_mean(targets, w), w).clamp_min(1e-12)
+    return lambda prediction: 1 - _squares(targets, prediction, w) / spread
+
+
+def _squares(targets: Tensor, others: Tensor, w: Tensor | None) -> Tensor:
+    squares = (targets - others).square()
+    return (squares if w is None else w * squares).sum((-2, -1))
 
 
 def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -110,3 +115,28 @@ SCORES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
     "neg_bce": _negative("bce"),
     "neg_ce": _negative("ce"),
 }
+
+
+def scorer(name: str, targets: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
+    """A score of ``SCORES`` for targets that stay the same from step to step.
+
+    Parameters
+    ----------
+    name : str
+    targets : Tensor of shape (K, n, c)
+    weight : Tensor of shape (K, n) or None
+
+    Returns
+    -------
+    callable
+        From predictions ``(K, n, c)`` to scores ``(K,)``.
+
+    Examples
+    --------
+    >>> y = torch.tensor([[[1.0], [2.0], [3.0]]])
+    >>> scorer("r2", y, None)(y)
+    tensor([1.])
+    """
+    if name == "r2":
+        return _r2_against(targets, weight)
+    return lambda prediction: SCORES[name](prediction, targets, weight)
