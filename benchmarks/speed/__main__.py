@@ -3,7 +3,8 @@
     make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
     python benchmarks/speed --write         (docs/SPEED.md from speed.json)
 
-All times are medians of interleaved repeats, most of them from two visits that lie minutes apart;
+All times are medians of interleaved repeats, most of them from two visits that lie minutes apart.
+A ratio is the median of the ratios of each round, so that a slow moment touches both sides of it;
 compare ratios, not seconds. About six minutes on two cores without other load.
 """
 
@@ -75,14 +76,15 @@ def steps(clock: Clock) -> list[Row]:
         for n in (64, 400, 1638, 2048):
             kinds = ("adacap", "plain", "regular")
             actions = {k: step_of(n, width, k) for k in kinds}
-            times = clock.medians(("step", width, n), actions, 2.0 if width == 512 else 1.0)
+            key = ("step", width, n)
+            times = clock.medians(key, actions, 2.0 if width == 512 else 1.0)
             rows.append(
                 {
                     "J": width,
                     "n": n,
                     **{f"{k} ms": 1e3 * times[k] for k in kinds},
-                    "AdaCap/plain": times["adacap"] / times["plain"],
-                    "AdaCap/regular": times["adacap"] / times["regular"],
+                    "AdaCap/plain": clock.ratio(key, "adacap", "plain"),
+                    "AdaCap/regular": clock.ratio(key, "adacap", "regular"),
                 }
             )
     return rows
@@ -123,16 +125,17 @@ def against_inverse(clock: Clock) -> list[Row]:
                 "P only": lambda: theirs(m, False),
             }
 
-        times = clock.medians(("inverse", n), actions(n_iter), 0.0, least=2, warm=actions(2))
+        key = ("inverse", n)
+        times = clock.medians(key, actions(n_iter), 0.0, least=2, warm=actions(2))
         rows.append(
             {
                 "n": n,
                 "iterations": n_iter,
                 "adacap s": times["adacap"],
                 "inverse, P and H s": times["P and H"],
-                "speed-up": times["P and H"] / times["adacap"],
+                "speed-up": clock.ratio(key, "P and H", "adacap"),
                 "inverse, P only s": times["P only"],
-                "speed-up over it": times["P only"] / times["adacap"],
+                "speed-up over it": clock.ratio(key, "P only", "adacap"),
             }
         )
     return rows
@@ -160,8 +163,9 @@ def against_peers(clock: Clock) -> list[Row]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the peers' own notes on convergence
             warm = actions if name == "diabetes" else {}
-            times = clock.medians(("peers", name), actions, 0.0, least=1, warm=warm)
-        ratio = {f"{k}/catboost": times[k] / times["catboost"] for k in ("adacap", "fast")}
+            key = ("peers", name)
+            times = clock.medians(key, actions, 0.0, least=1, warm=warm)
+        ratio = {f"{k}/catboost": clock.ratio(key, k, "catboost") for k in ("adacap", "fast")}
         rows.append({"table": name, **{f"{k} s": v for k, v in times.items()}, **ratio})
     return rows
 
@@ -189,8 +193,9 @@ def bags(clock: Clock) -> list[Row]:
             def actions(m: int, bag: Any = bag) -> dict[str, Any]:
                 return {"one": lambda: bag(1, m), "ten": lambda: bag(10, m)}
 
-            times = clock.medians(("bag", n, name), actions(100), 0.0, least=2, warm=actions(2))
-            ratio = times["ten"] / times["one"]
+            key = ("bag", n, name)
+            times = clock.medians(key, actions(100), 0.0, least=2, warm=actions(2))
+            ratio = clock.ratio(key, "ten", "one")
             rows.append(
                 {"n": n, "net": name, "one s": times["one"], "ten s": times["ten"], "ratio": ratio}
             )
@@ -226,9 +231,10 @@ def predictions(clock: Clock) -> list[Row]:
 
         with torch.inference_mode():
             actions = {"predict": lambda est=est: est.predict(X), "products": products}
-            times = clock.medians(("predict", architecture, width, n_members), actions, 2.0)
+            key = ("predict", architecture, width, n_members)
+            times = clock.medians(key, actions, 2.0)
         per_second = {f"{k} rows/s": round(len(X) / t) for k, t in times.items()}
-        share = times["products"] / times["predict"]
+        share = clock.ratio(key, "products", "predict")
         row = {"net": architecture, "J": width, "nets": n_members}
         rows.append({**row, **per_second, "share": share})
     return rows

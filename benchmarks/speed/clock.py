@@ -36,7 +36,8 @@ class Clock:
         ----------
         key : tuple
         actions : mapping of str to callable
-            Taken in turn, so that a slow moment hits every one.
+            Taken in turn, so that a slow moment hits every one. Each round begins with the next
+            action, since each leaves the caches to the one after it.
         seconds : float
             Length of this visit, once each action was taken ``least`` times.
         least, most : int
@@ -49,13 +50,20 @@ class Clock:
                 action()
         times = self._times.setdefault(key, {})
         start, n_done = time.perf_counter(), 0
+        names = list(actions)
         while n_done < least or (n_done < most and time.perf_counter() - start < seconds):
-            for name, action in actions.items():
+            first = n_done % len(names)
+            for name in names[first:] + names[:first]:
                 begin = time.perf_counter()
-                action()
+                actions[name]()
                 times.setdefault(name, []).append(time.perf_counter() - begin)
             n_done += 1
         return {name: statistics.median(values) for name, values in times.items()}
+
+    def ratio(self, key: tuple[object, ...], one: str, other: str) -> float:
+        """How many times as long one action took as the other: the median over the rounds."""
+        times = self._times[key]
+        return statistics.median(a / b for a, b in zip(times[one], times[other], strict=True))
 
 
 def table(title: str, rows: list[Row]) -> str:

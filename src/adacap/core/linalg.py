@@ -19,7 +19,8 @@ __all__ = [
     "upper_products",
 ]
 
-_BLOCK = 64  # columns of a Gram product formed at a time, upper blocks left out
+_BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
+_LEAST_BY_BLOCKS = 256  # columns from which that is cheaper than the whole product
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 
@@ -102,7 +103,7 @@ def cholesky_of_gram(factor: Tensor, lam: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 2.]])
     """
-    small = factor.shape[-1] < 4 * _BLOCK
+    small = factor.shape[-1] < _LEAST_BY_BLOCKS
     return _factorised(gram(factor, lam).mT if small else _lower_gram(factor, lam), factor, lam)
 
 

@@ -91,9 +91,11 @@ def mlr_of_fits(
     baseline = None
     if form == "absolute_gap" and fits.shape[-1] > 1:
         baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
-    value = combine(fits, baseline, form)
+    value, true = combine(fits, baseline, form), fits[..., 0]
+    if form == "difference":  # of which the value is made; without permuted labels it is zero
+        return MLRLoss(value, true, true - value, layer)
     permuted = fits[..., 1:].mean(-1) if fits.shape[-1] > 1 else torch.zeros_like(value)
-    return MLRLoss(value, fits[..., 0], permuted, layer)
+    return MLRLoss(value, true, permuted, layer)
 
 
 def _fits(

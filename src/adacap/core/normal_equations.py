@@ -7,9 +7,12 @@ size on, both are factorised together as well,
     [ M    AᵀY ]   [ L     0  ] [ Lᵀ  Zᵀ ]
     [ YᵀA   cI ] = [ Z   √c·I ] [ 0  √c·I ],   Zᵀ = L⁻¹AᵀY,
 
-which gives the first of the four triangular solves for nothing. With a very large ``c`` the second
-row of blocks takes no part in the other three.
+which gives the first of the four triangular solves for nothing: the second, ``B = L⁻ᵀZᵀ``, is the
+upper part of what the whole factor, transposed, makes of ``[0; −√c·I]``. With a very large ``c``
+the second row of blocks takes no part in the other two.
 """
+
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -95,14 +98,25 @@ def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | No
 
 def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
-    M[..., d:, d:] = 0
-    diagonal = M.diagonal(dim1=-2, dim2=-1)
-    diagonal[..., :d].add_(lam.unsqueeze(-1))
-    diagonal[..., d:] = _LARGE
+    M[..., d:, d:] = _corner(M.shape[-1] - d, M.dtype, M.device)
+    M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))  # c does not notice
     L = cholesky_in_place(M.mT)
     if L is None:
         return None
-    half = L.new_zeros(*L.shape[:-2], q, L.shape[-1])
-    half[..., :d] = L[..., d : d + q, :d]  # Z
-    first: Tensor = torch.linalg.solve_triangular(L.mT, half.mT, upper=True)
+    right = _right(d, q, M.dtype, M.device).expand(*M.shape[:-2], -1, -1)
+    first: Tensor = torch.linalg.solve_triangular(L.mT, right.mT, upper=True)  # [B; −I]
     return first[..., :d, :], solve_with(L, first)[..., :d, :], L[..., :d, :d]
+
+
+@lru_cache(maxsize=32)
+def _corner(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """``cI``."""
+    return _LARGE * torch.eye(size, dtype=dtype, device=device)
+
+
+@lru_cache(maxsize=32)
+def _right(d: int, q: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """``[0; −√c·I]``, transposed."""
+    rows = torch.zeros(q, block_width(d, q), dtype=dtype, device=device)
+    rows[:, d : d + q] = -_corner(q, dtype, device).sqrt()
+    return rows

@@ -60,7 +60,7 @@ class _RidgeRMSE(torch.autograd.Function):
             block = hidden.new_empty(*hidden.shape[:-1], block_width(d_hidden, q))  # [A, Y, 0]
             A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
             block[..., d_hidden : d_hidden + q] = Y
-            block[..., d_hidden + q :] = 0
+            block[..., d_hidden + q :].zero_()
             B, S, L = solve_twice(block, d_hidden, q, lam)
             product = A @ _beside(B, S)  # [AB, AS]
             norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
@@ -87,24 +87,24 @@ class _RidgeRMSE(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         lam, rho, B, S, product, root = ctx.saved_tensors
         # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
-        a = (grad / rho / _column(ctx.count)).unsqueeze(-2)
+        a = (grad / (rho * _column(ctx.count))).unsqueeze(-2)
         if ctx.n_targets > 1:
             a = a.repeat_interleave(ctx.n_targets, -1)
         lam_ = lam[..., None, None]
+        lam_a = lam_ * a
+        lam_aB = lam_a * B  # in the dual form B is α
         need_A, _, need_lam = ctx.needs_input_grad[:3]
         grad_A = grad_lam = None
         if ctx.primal:
-            aB, aS = a * B, lam_ * a * S
-            if need_lam:  # λ⟨aS, B⟩
-                grad_lam = (aS * B).sum((-2, -1))
+            if need_lam:  # λ⟨aB, S⟩
+                grad_lam = (lam_aB * S).sum((-2, -1))
             if need_A:  # −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
-                grad_A = product @ _beside(aB + aS, lam_ * aB).mT
-        else:  # B is α
-            aB, aS = (lam_ * a) * B, (lam_ * a) * S
+                grad_A = product @ _beside(torch.addcmul(a * B, lam_a, S), lam_aB).mT
+        else:
             if need_lam:  # λ⟨aα, α − λS⟩
-                grad_lam = (aB * (B - lam_ * S)).sum((-2, -1))
+                grad_lam = (lam_aB * torch.addcmul(B, -lam_, S)).sum((-2, -1))
             if need_A:  # −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
-                grad_A = _beside(aS, aB) @ (product * -lam_)
+                grad_A = _beside(lam_a * S, lam_aB) @ (product * -lam_)
         if grad_A is not None and root is not None:
             grad_A = grad_A.mul_(root)
         return grad_A, None, grad_lam, None, None, None, None
