@@ -18,6 +18,7 @@ from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, mome
 from adacap.estimators.tables import Table, read_table, row_chunks
 from adacap.tables.columns import Floats
 from adacap.tables.matching import cells_by_plan, column_order
+from adacap.tables.numbers import NumberBlock
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
 
 __all__ = ["POLICIES", "TableEncoder"]
@@ -144,17 +145,24 @@ class TableEncoder:
             raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
         table = self._align(read_table(table))
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        for rows in row_chunks(table.n_rows):
-            self._encode(table.take(rows), out[rows])
+        numbers = NumberBlock.of(self.columns_) if table.matrix is not None else None
+        alone = set(range(table.n_columns))
+        if numbers is not None and table.matrix is not None:
+            numbers.encode(table.matrix, out)
+            alone -= set(numbers.inputs.tolist())
+        for rows in row_chunks(table.n_rows) if alone else ():
+            self._encode(table.take(rows), out[rows], alone)
         return out
 
-    def _encode(self, table: Table, out: npt.NDArray[np.float32]) -> None:
+    def _encode(self, table: Table, out: npt.NDArray[np.float32], chosen: set[int]) -> None:
+        """Encode the chosen columns, one at a time."""
         k = 0
         for j, plan in enumerate(self.columns_):
-            if plan.parts:
-                for x in plan.encoded(self._cells(table, j, plan)):
-                    out[:, k] = x
-                    k += 1
+            if plan.parts and j in chosen:
+                encoded = plan.encoded(self._cells(table, j, plan))
+                for place, x in enumerate(encoded, start=k):
+                    out[:, place] = x
+            k += len(plan.center)
 
     @property
     def n_features_out_(self) -> int:

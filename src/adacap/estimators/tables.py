@@ -59,6 +59,11 @@ class Table:
     _block: Array | None = None
 
     @property
+    def matrix(self) -> Array | None:
+        """The matrix that the table was read from, if it was one and holds numbers."""
+        return None if self._block is None or self._block.dtype.kind == "b" else self._block
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.columns[0].values)

@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from adacap.tables.columns import Codes, Column, Floats, Kind
 
-__all__ = ["NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPlan", "Level", "Part"]
+__all__ = [
+    "NOISE",
+    "PARTS",
+    "PERIOD_DAYS",
+    "Cells",
+    "ColumnPlan",
+    "Level",
+    "Part",
+    "soft_clip",
+]
 
 Level: TypeAlias = str | float | None  # None is the level of the missing cells
 
@@ -111,11 +120,11 @@ class Number:
             z -= self.center
             z /= self.scale
         if self.clip is not None:
-            _soft_clip(z, self.clip)
+            soft_clip(z, self.clip)
         yield z
 
 
-def _soft_clip(z: Floats, clip: float) -> None:
+def soft_clip(z: Floats, clip: float) -> None:
     """Squash in place: arrays of a column at a time are dear to fill anew."""
     np.clip(z, -1e30, 1e30, out=z)  # so that the square stays finite
     root = z / clip
