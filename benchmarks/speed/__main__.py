@@ -194,7 +194,7 @@ def bags(clock: Clock) -> list[Row]:
                 return {"one": lambda: bag(1, m), "ten": lambda: bag(10, m)}
 
             key = ("bag", n, name)
-            times = clock.medians(key, actions(100), 0.0, least=2, warm=actions(2))
+            times = clock.medians(key, actions(100), 7.0, least=2, warm=actions(2))
             ratio = clock.ratio(key, "ten", "one")
             rows.append(
                 {"n": n, "net": name, "one s": times["one"], "ten s": times["ten"], "ratio": ratio}
@@ -232,7 +232,7 @@ def predictions(clock: Clock) -> list[Row]:
         with torch.inference_mode():
             actions = {"predict": lambda est=est: est.predict(X), "products": products}
             key = ("predict", architecture, width, n_members)
-            times = clock.medians(key, actions, 2.0)
+            times = clock.medians(key, actions, 4.0)
         per_second = {f"{k} rows/s": round(len(X) / t) for k, t in times.items()}
         share = clock.ratio(key, "products", "predict")
         row = {"net": architecture, "J": width, "nets": n_members}
@@ -285,26 +285,30 @@ def growth(clock: Clock) -> list[Row]:
 
 
 def start(clock: Clock) -> list[Row]:
-    """Imports in fresh processes, and the first fit against the second."""
-    nothing = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
-    first = (
-        "import numpy as np; from adacap import AdaCapRegressor; "
-        "X = np.random.default_rng(0).normal(size=(100, 5)); "
-        "t = time.perf_counter(); AdaCapRegressor(random_state=0).fit(X, X[:, 0])"
+    """Imports and first fits in fresh processes; each snippet prints the seconds of its parts."""
+    timed = (
+        "import time\n"
+        "def timed(code):\n"
+        "    begin = time.perf_counter(); exec(code, globals())\n"
+        "    print(time.perf_counter() - begin)\n"
     )
+    data = (
+        "import numpy as np; from adacap import AdaCapRegressor; "
+        "X = np.random.default_rng(0).normal(size=(100, 5))"
+    )
+    fit = "AdaCapRegressor(random_state=0).fit(X, X[:, 0])"
     snippets = {
-        "import adacap": "import adacap",
-        "import torch, sklearn.base": "import torch, sklearn.base",
-        "from adacap import AdaCapRegressor": "from adacap import AdaCapRegressor",
-        "first fit": first,
-        "second fit": first
-        + "; t = time.perf_counter(); AdaCapRegressor(random_state=0).fit(X, X[:, 0])",
+        ("import adacap",): "timed('import adacap')",
+        ("import torch, sklearn.base",): "timed('import torch, sklearn.base')",
+        ("from adacap import AdaCapRegressor",): "timed('from adacap import AdaCapRegressor')",
+        ("first fit", "second fit"): f"{data}; timed({fit!r}); timed({fit!r})",
     }
-    actions = {
-        k: [float(_run(["-c", nothing.format(code)])) for _ in range(2)]
-        for k, code in snippets.items()
-    }
-    return [{"what": k, "seconds": float(np.median(v))} for k, v in actions.items()]
+    rows = []
+    for names, code in snippets.items():
+        runs = [[float(s) for s in _run(["-c", timed + code]).split()] for _ in range(2)]
+        for name, seconds in zip(names, np.median(runs, axis=0), strict=True):
+            rows.append({"what": name, "seconds": float(seconds)})
+    return rows
 
 
 def _run(arguments: list[str]) -> str:
