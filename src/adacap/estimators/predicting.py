@@ -41,14 +41,18 @@ def chunked_outputs(
     """
     size = _rows_at_once(network)
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
-    outputs = []
+    found: torch.Tensor | None = None
     for start in range(0, len(encoded), size):
         x = as_input(encoded[start : start + size], sample_shape, device)
         if n_missing := size - len(x):
             x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
-        outputs.append(network(x))
-    found: npt.NDArray[np.float32] = torch.cat(outputs)[: len(encoded)].cpu().numpy()
-    return found
+        output = network(x)
+        if found is None:  # a list of outputs would lie between what one chunk frees for the next
+            found = torch.empty(len(encoded), *output.shape[1:], dtype=output.dtype)
+        found[start : start + size] = output[: len(encoded) - start]
+    assert found is not None  # there is a row at least
+    result: npt.NDArray[np.float32] = found.numpy()
+    return result
 
 
 def _rows_at_once(network: nn.Module) -> int:
