@@ -19,7 +19,7 @@ __all__ = [
     "upper_products",
 ]
 
-_BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
+_BLOCK = 96  # columns of a Gram product formed at a time, upper blocks left out
 _LEAST_BY_BLOCKS = 256  # columns from which that is cheaper than the whole product
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6

@@ -58,4 +58,4 @@ def chunked_outputs(
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widths = [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
-    return max(512, min(2048, _WORK_AT_ONCE // max(widths, default=256) ** 2))
+    return max(1024, min(2048, _WORK_AT_ONCE // max(widths, default=256) ** 2))
