@@ -57,9 +57,10 @@ def label_fits(
     """
     A, labels = hidden.double(), stack_labels(targets.double(), permutations)
     if loss == "rmse":
-        return ridge_rmse(A, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)[
-            0
-        ]
+        fits, _ = ridge_rmse(
+            A, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+        )
+        return fits
     fit = ridge_fit(
         A, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
     )

@@ -145,10 +145,9 @@ class TableEncoder:
             raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
         table = self._align(read_table(table))
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        numbers = NumberBlock.of(self.columns_) if table.matrix is not None else None
-        alone = set(range(table.n_columns))
-        if numbers is not None and table.matrix is not None:
-            numbers.encode(table.matrix, out)
+        alone, matrix = set(range(table.n_columns)), table.matrix
+        if matrix is not None and (numbers := NumberBlock.of(self.columns_)) is not None:
+            numbers.encode(matrix, out)
             alone -= set(numbers.inputs.tolist())
         for rows in row_chunks(table.n_rows) if alone else ():
             self._encode(table.take(rows), out[rows], alone)
