@@ -5,13 +5,24 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from adacap.core.linalg import cholesky_of_gram, gram, safe_cholesky
+from adacap.core.linalg import (
+    _LEAST_ROWS,
+    cholesky_of_gram,
+    gram,
+    safe_cholesky,
+    upper_products,
+)
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-# Definite, but the float32 factorisation takes one rounding too many.
-BARELY_DEFINITE = torch.tensor(
-    [[1.3296912908554077, 2.636314630508423], [2.636314630508423, 5.226893901824951]]
-)
+
+def barely_definite():
+    """Whole numbers that float32 holds exactly, and no float32 factorisation can tell from rank 2.
+
+    The smallest eigenvalue is 1; entries go up to 2²⁴, so that each rounding is about as large.
+    """
+    draws = torch.Generator().manual_seed(0)
+    F = torch.randint(-2800, 2800, (2, 100), generator=draws, dtype=torch.int32)
+    return (F.T @ F + torch.eye(100, dtype=torch.int32)).float()
 
 
 def diagonal(*entries, dtype=torch.float64):
@@ -61,10 +72,11 @@ def test_one_bad_matrix_of_a_batch_is_found(normal):
 
 
 def test_float64_rescues_a_definite_float32_matrix():
-    assert torch.linalg.cholesky_ex(BARELY_DEFINITE).info
-    L = safe_cholesky(BARELY_DEFINITE)  # no warning: nothing was added
+    M = barely_definite()
+    assert torch.linalg.cholesky_ex(M).info
+    L = safe_cholesky(M)  # no warning: nothing was added
     assert L.dtype == torch.float32
-    torch.testing.assert_close(L @ L.T, BARELY_DEFINITE)
+    torch.testing.assert_close(L @ L.T, M, rtol=1e-6, atol=10.0)
 
 
 def test_dependent_columns_are_rescued_without_jitter(normal):
@@ -122,3 +134,27 @@ def test_the_matrix_and_lambda_of_the_caller_stay(entry, expectation):
         safe_cholesky(M, lam)
     assert torch.equal(M, before)
     assert lam == 0.1
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("n_rows", [100, 2 * _LEAST_ROWS + 1, 3 * _LEAST_ROWS + 2])
+@pytest.mark.parametrize("batch", [(), (1,), (2,)], ids=["none", "one", "two"])
+def test_upper_products_do_not_depend_on_how_rows_are_divided(
+    normal, threads, n_threads, n_rows, batch
+):
+    threads(n_threads)
+    d, width = 150, 170
+    factor = normal(*batch, n_rows, width)
+    out = factor.new_full((*batch, width, width), torch.nan)
+    upper_products(factor, d, out)
+    expected = (factor.mT @ factor)[..., :d, :]
+    upper = torch.ones(d, width, dtype=torch.bool).triu()
+    torch.testing.assert_close(out[..., :d, :width][..., upper], expected[..., upper])
+    assert out[..., d:, :].isnan().all()

@@ -6,7 +6,7 @@ import torch
 from adacap.core import ridge_fit, rmse, stack_labels
 from adacap.core.linalg import _BLOCK, _lower_gram, cholesky_of_gram, gram, solve_with
 from adacap.core.mlr import mlr_loss
-from adacap.core.residual import ridge_rmse
+from adacap.core.residual import ridge_rmse, ridge_rmse_pullback
 
 SHAPES = pytest.mark.parametrize(
     "shape", [(30, 7), (9, 20), (12, 12)], ids=["long", "wide", "square"]
@@ -107,3 +107,26 @@ def test_solve_with(normal):
     M, right = gram(normal(9, 5), torch.tensor(1.0).double()), normal(5, 3)
     solution = solve_with(torch.linalg.cholesky(M), right)
     torch.testing.assert_close(solution, torch.linalg.solve(M, right))
+
+
+@SHAPES
+@OPTIONS
+@pytest.mark.parametrize("batch", [(), (1,), (3,)], ids=["none", "one", "three"])
+def test_the_gradient_as_a_function_is_that_of_the_graph(
+    shape, weighted, fit_intercept, batch, normal
+):
+    A, labels = normal(*batch, *shape), normal(*batch, shape[0], 4, 2)
+    options = {"fit_intercept": fit_intercept}
+    if weighted:
+        options["sample_weight"] = normal(*batch, shape[0]).abs()
+    lam, direction = normal(*batch, 1)[..., 0].abs() + 0.1, normal(*batch, 4)
+    rho, layer, pull = ridge_rmse_pullback(A, labels, lam, **options)
+    A_, lam_ = A.clone().requires_grad_(), lam.clone().requires_grad_()
+    expected, expected_layer = ridge_rmse(A_, labels, lam_, **options)
+    torch.testing.assert_close(rho, expected)
+    for ours, other in zip(layer, expected_layer, strict=True):
+        torch.testing.assert_close(ours, other)
+    gradients = torch.autograd.grad((expected * direction).sum(), (A_, lam_))
+    for ours, other in zip(pull(direction), gradients, strict=True):
+        assert ours.shape == other.shape
+        torch.testing.assert_close(ours, other)

@@ -68,15 +68,49 @@ def test_plain_objective_is_the_loss_of_the_linear_layer(n_members, weighted, lo
     assert not step.coef.requires_grad
 
 
-@pytest.mark.parametrize("objective", [MLRObjective("rmse"), PlainObjective("rmse")])
-def test_gradients_of_members_do_not_mix(objective, labels, normal):
+@pytest.mark.parametrize("n_members", [1, K])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        MLRObjective("rmse"),
+        MLRObjective("rmse", fit_intercept=True),
+        MLRObjective("rmse", "absolute_gap"),
+        MLRObjective("bce"),
+        PlainObjective("rmse"),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_sets", [1, 3])
+def test_gradients_are_those_of_each_member_alone(
+    objective, n_members, weighted, n_sets, labels, normal
+):
     plain = isinstance(objective, PlainObjective)
-    heads = [LinearHead(J, 2) if plain else TikhonovHead() for _ in range(K)]
-    members = Members([Net(MLP(4, width=J), head).double() for head in heads])
-    hidden = normal(K, N, J).requires_grad_()
-    objective(members, hidden, labels, None).value[1].backward()
-    assert hidden.grad[1].abs().max() > 0
-    assert hidden.grad[[0, 2]].abs().max() == 0
-    for parameter in members.parameters(of_head=True):
-        assert parameter.grad[1].abs().max() > 0
-        assert parameter.grad[[0, 2]].abs().max() == 0
+    heads = [LinearHead(J, 2) if plain else TikhonovHead(k + 0.5) for k in range(n_members)]
+    nets = [Net(MLP(4, width=J), head).double() for head in heads]
+    hidden, labels = normal(n_members, N, J), labels[:n_members, :, :n_sets]
+    w = normal(n_members, N).abs() if weighted else None
+    if objective.loss == "bce":
+        labels = labels.sign()
+    expected = []
+    for k, net in enumerate(nets):
+        leaf, weight = hidden[k].clone().requires_grad_(), None if w is None else w[k]
+        if plain:
+            prediction = net.head(leaf).unsqueeze(1)
+            value = LOSSES["rmse"](prediction, labels[k][:, :1], weight)[0]
+        else:
+            value = mlr_loss(
+                leaf, labels[k], net.head.lam, loss=objective.loss, form=objective.form,
+                sample_weight=weight, fit_intercept=objective.fit_intercept,
+            ).value  # fmt: skip
+        value.backward()
+        expected.append((leaf.grad, [p.grad.clone() for p in net.head.parameters()]))
+    members = Members(nets)
+    for parameter in members.parameters():
+        parameter.grad = None
+    hidden.requires_grad_()
+    found = objective(members, hidden, labels, w).backward(members, hidden)
+    of_heads = [parameter.grad for parameter in members.parameters(of_head=True)]
+    for k, (at_hidden, of_head) in enumerate(expected):
+        torch.testing.assert_close(found[k], at_hidden)
+        for gradient, one in zip(of_heads, of_head, strict=True):
+            torch.testing.assert_close(gradient if n_members == 1 else gradient[k], one)

@@ -21,6 +21,8 @@ __all__ = [
 
 _BLOCK = 96  # columns of a Gram product formed at a time, upper blocks left out
 _LEAST_BY_BLOCKS = 256  # columns from which that is cheaper than the whole product
+_BLOCK_OF_PARTS = 64  # the same where rows are divided among threads
+_LEAST_ROWS = 512  # of the part of a thread
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 
@@ -51,7 +53,9 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
 def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
     """Products of the first ``d`` columns with all columns, those below the diagonal left out.
 
-    A block of columns at a time, for half the price of the whole.
+    A block of columns at a time, for half the price of the whole. Many rows of a single net are
+    cut into as many parts as there are threads: each thread forms the products of its own part,
+    which stays in its cache, and waits for no other.
 
     Parameters
     ----------
@@ -60,12 +64,28 @@ def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
     out : Tensor, at least (..., d, k)
         Its upper left corner takes the products; what is left out stays as it was.
     """
-    width = factor.shape[-1]
+    n_rows, width = factor.shape[-2:]
+    n_parts = min(torch.get_num_threads(), n_rows // _LEAST_ROWS)
+    if n_parts > 1 and factor.device.type == "cpu" and factor.numel() == n_rows * width:
+        _by_parts(factor.view(n_rows, width), n_parts, d, out.view(out.shape[-2:]))
+        return
     for start in range(0, d, _BLOCK):
         stop = min(start + _BLOCK, d)
         end = width if stop == d else stop
         part = out[..., :stop, start:end]
         torch.matmul(factor[..., :stop].mT, factor[..., start:end], out=part)
+
+
+def _by_parts(factor: Tensor, n_parts: int, d: int, out: Tensor) -> None:
+    width, each = factor.shape[1], len(factor) // n_parts
+    parts = factor[: each * n_parts].unflatten(0, (n_parts, each))
+    rest = factor[each * n_parts :]
+    for start in range(0, d, _BLOCK_OF_PARTS):
+        stop = min(start + _BLOCK_OF_PARTS, d)
+        total = out[start:stop, start:width]
+        torch.sum(torch.bmm(parts[..., start:stop].mT, parts[..., start:]), 0, out=total)
+        if len(rest):
+            total.addmm_(rest[:, start:stop].mT, rest[:, start:])
 
 
 def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:

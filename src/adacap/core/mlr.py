@@ -1,5 +1,6 @@
 """The MLR loss: fit of the true labels minus fit of permuted labels."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -7,10 +8,10 @@ import torch
 from torch import Tensor
 
 from adacap.core.losses import constant_fit, loss_named
-from adacap.core.residual import OutputLayer, ridge_rmse
+from adacap.core.residual import OutputLayer, ridge_rmse, ridge_rmse_pullback
 from adacap.core.tikhonov import ridge_fit
 
-__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss", "mlr_of_fits"]
+__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss", "mlr_loss_pullback", "mlr_of_fits"]
 
 MLRForm = Literal["difference", "absolute_gap"]
 
@@ -78,6 +79,47 @@ def mlr_loss(
     return mlr_of_fits(fits, layer, labels, loss=loss, form=form, sample_weight=sample_weight)
 
 
+def mlr_loss_pullback(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor,
+    *,
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> tuple[MLRLoss, Callable[[], tuple[Tensor, Tensor]]]:
+    """As :func:`mlr_loss` of RMSE in the difference form, with the gradient as a function.
+
+    What training takes, where the bookkeeping of a graph would cost more than the arithmetic.
+
+    Parameters
+    ----------
+    hidden, labels, lam, sample_weight, fit_intercept
+        As there; λ as a tensor of shape (...).
+
+    Returns
+    -------
+    MLRLoss
+    callable
+        Gives the gradients of the loss at ``hidden`` and at λ, the losses of a batch summed.
+
+    Examples
+    --------
+    >>> from adacap.core import stack_labels
+    >>> labels = stack_labels(torch.tensor([[1.0], [-1.0]]), torch.tensor([[1, 0]]))
+    >>> loss, pull = mlr_loss_pullback(torch.eye(2), labels, torch.tensor(1.0))
+    >>> loss.value, pull()[1]  # the permuted labels fit as well
+    (tensor(0.), tensor(0.))
+    """
+    fits, layer, pull = ridge_rmse_pullback(
+        hidden, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
+    loss = mlr_of_fits(
+        fits, layer, labels, loss="rmse", form="difference", sample_weight=sample_weight
+    )
+    weights = _contrast(fits.shape[-1], fits.dtype, fits.device)
+    return loss, lambda: pull(weights.expand_as(fits))
+
+
 def mlr_of_fits(
     fits: Tensor,
     layer: OutputLayer,
@@ -140,6 +182,6 @@ def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference")
 @lru_cache(maxsize=32)
 def _contrast(n_sets: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``(1, −1/T, …, −1/T)``: the true fit minus the mean of the permuted ones, as one product."""
-    weights = torch.full((n_sets,), -1.0 / (n_sets - 1), dtype=dtype, device=device)
+    weights = torch.full((n_sets,), -1.0 / max(n_sets - 1, 1), dtype=dtype, device=device)
     weights[0] = 1.0
     return weights

@@ -28,6 +28,8 @@ __all__ = ["block_width", "solve_twice"]
 
 _LEAST_TOGETHER = 128  # features from which labels are factorised along
 _MULTIPLE = 32  # of which the width of a block is one: rows that start where vectors do
+_LEAST_ODD = 256  # size from which a matrix has an odd number of cache lines in a column
+_LINE = 16  # float32 numbers in a cache line
 _LARGE = 1e30  # c; its square root is far from overflow and from what labels may reach
 
 
@@ -42,6 +44,17 @@ def block_width(d: int, q: int) -> int:
     if d < _LEAST_TOGETHER:
         return d + q
     return -(-(d + q) // _MULTIPLE) * _MULTIPLE
+
+
+def _matrix_size(width: int) -> int:
+    """Size of the matrix to factorise, at least ``width``.
+
+    Columns that lie an even number of cache lines apart compete for the same places in the cache,
+    those a multiple of 4096 bytes apart most of all.
+    """
+    if width < _LEAST_ODD:
+        return width
+    return (-(-width // _LINE) | 1) * _LINE
 
 
 def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -74,7 +87,8 @@ def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Ten
     """
     width = block.shape[-1]
     together = d >= _LEAST_TOGETHER
-    M = block.new_empty(*block.shape[:-2], width if together else d, width)
+    size = _matrix_size(width) if together else width
+    M = block.new_empty(*block.shape[:-2], size if together else d, size)
     upper_products(block, d, M)
     found = _together(M, d, q, lam) if together else _apart(M, d, lam)
     if found is not None:
@@ -98,6 +112,7 @@ def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | No
 
 def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
+    M[..., :d, block_width(d, q) :] = 0
     M[..., d:, d:] = _corner(M.shape[-1] - d, M.dtype, M.device)
     M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))  # c does not notice
     L = cholesky_in_place(M.mT)
@@ -117,6 +132,6 @@ def _corner(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 @lru_cache(maxsize=32)
 def _right(d: int, q: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``[0; −√c·I]``, transposed."""
-    rows = torch.zeros(q, block_width(d, q), dtype=dtype, device=device)
+    rows = torch.zeros(q, _matrix_size(block_width(d, q)), dtype=dtype, device=device)
     rows[:, d : d + q] = -_corner(q, dtype, device).sqrt()
     return rows

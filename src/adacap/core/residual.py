@@ -1,4 +1,4 @@
-"""Root mean squared residuals of the Tikhonov layer as one graph node: the regression fast path.
+"""Root mean squared residuals of the Tikhonov layer with their gradient: the regression fast path.
 
 For the squared error the gradient at the fitted values is the residual itself, and the normal
 equations say what the hidden layer makes of it: ``AᵀR = λB``. So neither the fitted values nor
@@ -7,6 +7,8 @@ their gradient enter the graph, and one product with ``A`` is saved. Other losse
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +19,7 @@ from adacap.core.linalg import cholesky_of_gram, solve_with
 from adacap.core.normal_equations import block_width, solve_twice
 from adacap.core.tikhonov import aligned, weighted_mean
 
-__all__ = ["OutputLayer", "ridge_rmse"]
+__all__ = ["OutputLayer", "Pullback", "ridge_rmse", "ridge_rmse_pullback"]
 
 _FLOOR = 1e-12  # of a root mean square, as in core.losses.rmse
 
@@ -33,80 +35,108 @@ class OutputLayer(NamedTuple):
     factor: Tensor | None = None
 
 
-class _RidgeRMSE(torch.autograd.Function):
-    """``(A, Y, λ) ↦ ρ`` with ``ρ_s = ‖Y_s − A·B_s‖ / √N`` for every label set s.
+class _Solved(NamedTuple):
+    """Root mean squared residuals ``ρ`` of all label sets, and what their gradient needs."""
 
-    Here ``A`` is the hidden layer less ``mean`` and times ``root``, neither of which is a node of
-    the graph. Also gives ``B`` of the first set and the Cholesky factor, without gradient. What the
-    backward pass needs of ``A`` is computed beside ``A·B``, in one product.
+    rho: Tensor  # (..., n_sets)
+    coef: Tensor  # (..., J, c), of the first set
+    factor: Tensor  # (..., k, k), Cholesky factor of the smaller Gram matrix plus λI
+    lam: Tensor
+    solution: Tensor  # B = M⁻¹AᵀY, or α = K⁻¹Y in the dual form
+    twice: Tensor | None  # S = M⁻¹B, or K⁻¹α; None where no gradient is wanted
+    product: Tensor  # [AB − Y, AS], or [α, S]ᵀA
+    root: Tensor | None
+    size: Tensor | float  # N, a sum of weights where rows have weights
+    n_targets: int
+    primal: bool
+
+
+def _solve(
+    hidden: Tensor,
+    Y: Tensor,
+    lam: Tensor,
+    mean: Tensor | None,
+    root: Tensor | None,
+    count: Tensor | float,
+    n_sets: int,
+    *,
+    wants_gradient: bool,
+) -> _Solved:
+    """``ρ_s = ‖Y_s − A·B_s‖ / √N`` for every label set s, with ``A = root · (hidden − mean)``.
+
+    What the gradient needs of ``A`` is computed beside ``A·B``, in one product.
     """
+    n_samples, d_hidden = hidden.shape[-2:]
+    q = Y.shape[-1]
+    n_targets = q // n_sets
+    if d_hidden < n_samples:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
+        block = hidden.new_empty(*hidden.shape[:-1], block_width(d_hidden, q))  # [A, Y, 0]
+        A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
+        if mean is None and root is None:
+            A = hidden  # the same, in rows that follow each other
+        block[..., d_hidden : d_hidden + q] = Y
+        block[..., d_hidden + q :].zero_()
+        B, S, L = solve_twice(block, d_hidden, q, lam)
+        product = A @ _beside(B, S)  # [AB, AS]
+        norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
+        coef = B[..., :n_targets]
+        rho = _per_set(norms, count, n_sets)
+        return _Solved(rho, coef, L, lam, B, S, product, root, count, n_targets, True)
+    # K = AAᵀ + λI,  α = K⁻¹Y,  S = K⁻¹α,  R = λα
+    A = _prepare(hidden, mean, root)
+    L = cholesky_of_gram(A.mT, lam)
+    alpha = solve_with(L, Y)
+    twice, columns = None, alpha[..., :n_targets]
+    if wants_gradient:
+        twice = solve_with(L, alpha)
+        columns = _beside(alpha, twice)
+    product = columns.mT @ A  # [α, S]ᵀA
+    norms = torch.linalg.vector_norm(alpha, dim=-2) * lam.unsqueeze(-1)
+    coef = product[..., :n_targets, :].mT
+    rho = _per_set(norms, count, n_sets)
+    return _Solved(rho, coef, L, lam, alpha, twice, product, root, count, n_targets, False)
+
+
+def _gradients(solved: _Solved, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients at the hidden layer and at λ, given those at ``ρ``."""
+    lam_, B, S, product = (
+        solved.lam[..., None, None], solved.solution, solved.twice, solved.product,
+    )  # fmt: skip
+    assert S is not None
+    # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
+    a = (grad / (solved.rho * _column(solved.size))).unsqueeze(-2)
+    if solved.n_targets > 1:
+        a = a.repeat_interleave(solved.n_targets, -1)
+    lam_a = lam_ * a
+    lam_aB = lam_a * B  # in the dual form B is α
+    if solved.primal:  # λ⟨aB, S⟩ and −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
+        grad_lam = (lam_aB * S).sum((-2, -1))
+        grad_A = product @ _beside(torch.addcmul(a * B, lam_a, S), lam_aB).mT
+    else:  # λ⟨aα, α − λS⟩ and −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
+        grad_lam = (lam_aB * torch.addcmul(B, -lam_, S)).sum((-2, -1))
+        grad_A = _beside(lam_a * S, lam_aB) @ (product * -lam_)
+    return grad_A if solved.root is None else grad_A.mul_(solved.root), grad_lam
+
+
+_N_TENSORS = 8  # of the fields above, then come those that are not always tensors
+
+
+class _RidgeRMSE(torch.autograd.Function):
+    """``(A, Y, λ) ↦ ρ`` as one node of the graph; also gives the layer and the Cholesky factor."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: Tensor,
-        Y: Tensor,
-        lam: Tensor,
-        mean: Tensor | None,
-        root: Tensor | None,
-        count: Tensor | float,
-        n_sets: int,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        n_samples, d_hidden = hidden.shape[-2:]
-        primal = d_hidden < n_samples
-        q = Y.shape[-1]
-        n_targets = q // n_sets
-        if primal:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
-            block = hidden.new_empty(*hidden.shape[:-1], block_width(d_hidden, q))  # [A, Y, 0]
-            A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
-            block[..., d_hidden : d_hidden + q] = Y
-            block[..., d_hidden + q :].zero_()
-            B, S, L = solve_twice(block, d_hidden, q, lam)
-            product = A @ _beside(B, S)  # [AB, AS]
-            norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
-            coef = B[..., :n_targets]
-        else:  # K = AAᵀ + λI,  α = K⁻¹Y,  S = K⁻¹α,  R = λα
-            A = _prepare(hidden, mean, root)
-            L = cholesky_of_gram(A.mT, lam)
-            B = solve_with(L, Y)  # α
-            S, columns = None, B[..., :n_targets]
-            if any(ctx.needs_input_grad):
-                S = solve_with(L, B)
-                columns = _beside(B, S)
-            product = columns.mT @ A  # [α, S]ᵀA
-            norms = torch.linalg.vector_norm(B, dim=-2) * lam.unsqueeze(-1)
-            coef = product[..., :n_targets, :].mT
-        rho = _per_set(norms, count, n_sets)
-        ctx.mark_non_differentiable(coef, L)
-        ctx.primal, ctx.count, ctx.n_targets = primal, count, n_targets
-        ctx.save_for_backward(lam, rho, B, S, product, root)
-        return rho, coef, L
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+        solved = _solve(*arguments, wants_gradient=any(ctx.needs_input_grad))
+        ctx.mark_non_differentiable(solved.coef, solved.factor)
+        ctx.save_for_backward(*solved[:_N_TENSORS])
+        ctx.facts = solved[_N_TENSORS:]
+        return solved[:3]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        lam, rho, B, S, product, root = ctx.saved_tensors
-        # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
-        a = (grad / (rho * _column(ctx.count))).unsqueeze(-2)
-        if ctx.n_targets > 1:
-            a = a.repeat_interleave(ctx.n_targets, -1)
-        lam_ = lam[..., None, None]
-        lam_a = lam_ * a
-        lam_aB = lam_a * B  # in the dual form B is α
-        need_A, _, need_lam = ctx.needs_input_grad[:3]
-        grad_A = grad_lam = None
-        if ctx.primal:
-            if need_lam:  # λ⟨aB, S⟩
-                grad_lam = (lam_aB * S).sum((-2, -1))
-            if need_A:  # −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
-                grad_A = product @ _beside(torch.addcmul(a * B, lam_a, S), lam_aB).mT
-        else:
-            if need_lam:  # λ⟨aα, α − λS⟩
-                grad_lam = (lam_aB * torch.addcmul(B, -lam_, S)).sum((-2, -1))
-            if need_A:  # −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
-                grad_A = _beside(lam_a * S, lam_aB) @ (product * -lam_)
-        if grad_A is not None and root is not None:
-            grad_A = grad_A.mul_(root)
+        solved = _Solved(*ctx.saved_tensors, *ctx.facts)
+        grad_A, grad_lam = _gradients(solved, grad)
         return grad_A, None, grad_lam, None, None, None, None
 
 
@@ -173,6 +203,74 @@ def ridge_rmse(
     >>> rho, layer.coef.flatten()
     (tensor([1.5811]), tensor([1., 2.]))
     """
+    arguments, y_mean = _arguments(hidden, labels, lam, sample_weight, fit_intercept)
+    rho, coef, L = _RidgeRMSE.apply(*arguments)  # type: ignore[no-untyped-call]
+    return rho, _layer(coef, L, arguments[3], y_mean)
+
+
+Pullback = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""From a gradient at the RMSE of all label sets to those at the hidden layer and at λ."""
+
+
+@torch.no_grad()
+def ridge_rmse_pullback(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor,
+    *,
+    sample_weight: Tensor | None = None,
+    fit_intercept: bool = False,
+) -> tuple[Tensor, OutputLayer, Pullback]:
+    """As :func:`ridge_rmse`, with the gradient as a function in place of a graph.
+
+    Parameters
+    ----------
+    hidden, labels, lam, sample_weight, fit_intercept
+        As there; λ as a tensor of shape (...).
+
+    Returns
+    -------
+    Tensor of shape (..., n_sets)
+    OutputLayer
+    callable
+
+    Examples
+    --------
+    >>> y = torch.tensor([[[2.0]], [[4.0]]])
+    >>> rho, _, pull = ridge_rmse_pullback(torch.eye(2), y, torch.tensor(1.0))
+    >>> rho, pull(torch.ones(1))[1]
+    (tensor([1.5811]), tensor(0.7906))
+    """
+    if hidden.ndim == 3 and len(hidden) == 1:  # LAPACK has a shorter way to a single matrix
+        weight = None if sample_weight is None else sample_weight[0]
+        one, (coef, intercept, L), pull_one = ridge_rmse_pullback(
+            hidden[0], labels[0], lam[0], sample_weight=weight, fit_intercept=fit_intercept
+        )
+        assert L is not None
+        layer = OutputLayer(coef.unsqueeze(0), intercept.unsqueeze(0), L.unsqueeze(0))
+        return one.unsqueeze(0), layer, partial(_pull_single, pull_one)
+    arguments, y_mean = _arguments(hidden, labels, lam, sample_weight, fit_intercept)
+    solved = _solve(*arguments, wants_gradient=True)
+    layer = _layer(solved.coef, solved.factor, arguments[3], y_mean)
+    return solved.rho, layer, partial(_gradients, solved)
+
+
+def _pull_single(pull: Pullback, grad: Tensor) -> tuple[Tensor, Tensor]:
+    at_hidden, at_lam = pull(grad[0])
+    return at_hidden.unsqueeze(0), at_lam.unsqueeze(0)
+
+
+_Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None, Tensor | float, int]
+
+
+def _arguments(
+    hidden: Tensor,
+    labels: Tensor,
+    lam: Tensor | float,
+    sample_weight: Tensor | None,
+    fit_intercept: bool,
+) -> tuple[_Arguments, Tensor | None]:
+    """What :func:`_solve` takes, and the mean of the labels where an intercept is fitted."""
     n_sets, n_targets = labels.shape[-2:]
     A, Y, lam = aligned(hidden, labels.flatten(-2), lam)
     w = None if sample_weight is None else sample_weight.unsqueeze(-1).to(A.dtype)
@@ -181,11 +279,15 @@ def ridge_rmse(
         # Residuals and A·S have weighted mean zero, so that the mean needs no gradient.
         a_mean, y_mean = weighted_mean(A.detach(), w), weighted_mean(Y, w)
         Y = Y - y_mean
+        y_mean = y_mean[..., :n_targets]
     count: Tensor | float = float(A.shape[-2] * n_targets)
     if w is not None:
         root, count = w.sqrt(), w.sum((-2, -1)) * n_targets
         Y = root * Y
-    rho, coef, L = _RidgeRMSE.apply(A, Y, lam, a_mean, root, count, n_sets)  # type: ignore[no-untyped-call]
+    return (A, Y, lam, a_mean, root, count, n_sets), y_mean
+
+
+def _layer(coef: Tensor, L: Tensor, a_mean: Tensor | None, y_mean: Tensor | None) -> OutputLayer:
     if a_mean is None or y_mean is None:
-        return rho, OutputLayer(coef, coef.new_zeros(*coef.shape[:-2], n_targets), L)
-    return rho, OutputLayer(coef, (y_mean[..., :n_targets] - a_mean @ coef).squeeze(-2), L)
+        return OutputLayer(coef, coef.new_zeros(*coef.shape[:-2], coef.shape[-1]), L)
+    return OutputLayer(coef, (y_mean - a_mean @ coef).squeeze(-2), L)

@@ -27,8 +27,8 @@ from adacap.training.stepping import Stepper
 
 __all__ = ["Trained", "train"]
 
-# Validation rows × weights of all members up to which a backward pass over these rows costs less
-# than a forward pass of their own.
+# Validation rows × weights of all members up to which autograd's way back over these rows costs
+# less than a forward pass of their own.
 _CHEAP = 15_000_000
 _MOST_TRACED = 32, 128  # steps and validation rows whose predictions are kept
 
@@ -127,7 +127,7 @@ def train(
             record["learning_rate"] = [optimizer.param_groups[0]["lr"]] * members.n_members
             for parameter in parameters:
                 parameter.grad = None
-            loss.value.sum().backward()
+            members.pull_back(loss.backward(members, hidden))
             move()
             if scheduler is not None:
                 scheduler.step()
@@ -168,17 +168,27 @@ class _Features:
         """Features ``(K, b, J)`` to train on, and those of the validation rows if they came too."""
         if not self._as_one(batch):
             self.members.train()
-            return _checked(self.members.hidden(batch.x), batch.x), None
+            return self._of(batch.x).requires_grad_(), None
         if self.joint is None:  # the same rows in every step
             assert self.valid is not None
             self.joint = torch.cat([batch.x, self.valid], 1)
-        hidden = _checked(self.members.hidden(self.joint), self.joint)
-        return hidden[:, : self.n_train], hidden[:, self.n_train :].detach()
+        features = self._of(self.joint)
+        return features[:, : self.n_train].requires_grad_(), features[:, self.n_train :]
+
+    def _of(self, x: Tensor) -> Tensor:
+        features = self.members.features(x)
+        if features.ndim != 3 or features.shape[:2] != x.shape[:2]:
+            raise ValueError(
+                f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), "
+                f"got {tuple(features.shape[1:])}. Flatten its output, for example with "
+                "nn.Flatten()."
+            )
+        return features
 
     def _as_one(self, batch: Batch) -> bool:
         if self.valid is None or self.members.has_modes or batch.x.shape[1] < self.n_train:
             return False
-        return self.valid.shape[1] * self.n_weights <= _CHEAP
+        return self.members.is_chain or self.valid.shape[1] * self.n_weights <= _CHEAP
 
     def of_valid(self) -> Tensor:
         """Features of the validation rows, by a pass of their own."""
@@ -283,15 +293,6 @@ def _record(step: int, loss: StepLoss) -> dict[str, list[float]]:
     record = {"step": [float(step)] * len(loss.value)}
     record.update(zip(parts, values, strict=True))
     return record
-
-
-def _checked(hidden: Tensor, x: Tensor) -> Tensor:
-    if hidden.ndim != 3 or hidden.shape[:2] != x.shape[:2]:
-        raise ValueError(
-            f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), got "
-            f"{tuple(hidden.shape[1:])}. Flatten its output, for example with nn.Flatten()."
-        )
-    return hidden
 
 
 def _warn_diverged(step: int, best: _Best, config: TrainingConfig) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from adacap.nn.heads import LinearHead, TikhonovHead
-from adacap.training.stacked import Stacked, stacked
+from adacap.training.chain import Chain, Weights, chain_of
 
 __all__ = ["Members", "Net", "can_stack"]
 
@@ -115,14 +115,15 @@ class Members:
         self._params: dict[str, Tensor] = dict(self.nets[0].named_parameters())
         self._buffers: dict[str, Tensor] = {}
         self._turned: set[str] = set()
-        self._direct: Stacked | None = None
         if self._template is not None:
             self._params, self._buffers = stack_module_state(self.nets)
             for name, tensor in self._params.items():
                 if tensor.ndim == 3 and name.startswith("backbone."):
                     self._params[name] = _transposed(tensor)
                     self._turned.add(name)
-            self._direct = stacked(self._template.backbone, self._params, "backbone.")
+        self._gradients: list[tuple[Tensor, Tensor]] = []
+        self._chain = self._make_chain()
+        self._graph: Tensor | None = None
         acting = self.nets[0] if self._template is None else self._template
         self.has_modes = not all(_is_mode_free(layer) for layer in acting.modules())
         # A forward pass may put other buffers in place, never other parameters.
@@ -133,6 +134,11 @@ class Members:
     def n_weights(self) -> int:
         """Parameters of one member."""
         return sum(p.numel() for p in self.nets[0].parameters())
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether only the rows that are trained on cost anything on the way back."""
+        return self._chain is not None
 
     def _of_backbone(self, block: dict[str, Tensor]) -> dict[str, Tensor]:
         prefix = "backbone."
@@ -153,13 +159,50 @@ class Members:
         if self.has_modes:
             (self.nets[0] if self._template is None else self._template).train(mode)
 
+    def _make_chain(self) -> Chain | None:
+        """The chain rule of the backbone, written out, where every layer of it is known."""
+        weights = {}
+        for name, leaf in self._of_backbone(self._params).items():
+            if not leaf.requires_grad or leaf._backward_hooks:
+                return None
+            value, grad = leaf.detach(), torch.empty_like(leaf, requires_grad=False)
+            self._gradients.append((leaf, grad))
+            turn = self._template is None and leaf.ndim == 2
+            weights[name] = Weights(value.mT, grad.mT) if turn else Weights(value, grad)
+        net = self.nets[0] if self._template is None else self._template
+        return chain_of(net.backbone, weights)
+
+    def features(self, x: Tensor) -> Tensor:
+        """Features ``(K, b, J)`` to train on; :meth:`pull_back` takes the gradient at them."""
+        if self._chain is None or x.ndim != 3:
+            self._graph = self.hidden(x)
+            return self._graph.detach()
+        self._graph = None
+        return self._through(self._chain, x, train=True)
+
+    def pull_back(self, grad: Tensor) -> None:
+        """Gradients of the backbone, from those at the features of the first rows."""
+        if self._graph is not None:
+            if self._graph.requires_grad:  # else all weights are frozen
+                self._graph[:, : grad.shape[1]].backward(grad)
+            self._graph = None
+        elif self._chain is not None:
+            self._chain.backward(grad[0] if self._template is None else grad)
+            for leaf, found in self._gradients:
+                leaf.grad = found
+
+    def _through(self, chain: Chain, x: Tensor, *, train: bool) -> Tensor:
+        if self._template is None:
+            return chain.forward(x[0], train=train).unsqueeze(0)
+        return chain.forward(x, train=train)
+
     def hidden(self, x: Tensor) -> Tensor:
-        """Features ``(K, b, J)`` of inputs ``(K, b, ...)``."""
+        """Features ``(K, b, J)`` of inputs ``(K, b, ...)``, as autograd follows them."""
+        if self._chain is not None and x.ndim == 3 and not torch.is_grad_enabled():
+            return self._through(self._chain, x, train=False)
         if self._template is None:
             single: Tensor = self.nets[0].backbone(x[0])
             return single.unsqueeze(0)
-        if self._direct is not None and x.ndim == 3:
-            return self._direct(self._params, x)
         backbone = self._template.backbone
 
         def one(params: dict[str, Tensor], buffers: dict[str, Tensor], rows: Tensor) -> Tensor:
@@ -182,6 +225,11 @@ class Members:
         """Set λ of every member."""
         target = self._params["head.log_lambda"]
         target.copy_(lam.log().reshape(target.shape))
+
+    def set_lambda_gradient(self, grad: Tensor) -> None:
+        """Set the gradient of ``log λ`` from that of λ ``(K,)``, as λ now is."""
+        leaf = self._params["head.log_lambda"]
+        leaf.grad = (grad * leaf.detach().exp()).reshape(leaf.shape)
 
     def snapshot(self) -> dict[str, Tensor]:
         """Copy of the state, member index first."""
@@ -208,7 +256,9 @@ class Members:
 
     @torch.no_grad()
     def unstack(self) -> list[Net]:
-        """The nets, with the current state written back into them."""
+        """The nets, with the current state written back into them, and without gradients."""
+        for net in self.nets:
+            net.zero_grad()
         if self._template is not None:
             for k, net in enumerate(self.nets):
                 own = dict(_tensors(net))

@@ -1,12 +1,13 @@
 """What one training step minimises, for each of the three schemes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
 from adacap.core.losses import LOSSES
-from adacap.core.mlr import MLRForm, mlr_loss
+from adacap.core.mlr import MLRForm, mlr_loss, mlr_loss_pullback
 from adacap.training.members import Members
 
 __all__ = ["MLRObjective", "Objective", "PlainObjective", "StepLoss"]
@@ -21,6 +22,17 @@ class StepLoss(NamedTuple):
     coef: Tensor  # (K, J, c)
     intercept: Tensor  # (K, c)
     factor: Tensor | None = None  # (K, k, k), Cholesky factor that gave the layer, if kept
+    pull: Callable[[], tuple[Tensor, Tensor]] | None = None  # gradients at features and λ
+
+    def backward(self, members: Members, hidden: Tensor) -> Tensor:
+        """Gradient of the summed losses at the features; that of the head is left in it."""
+        if self.pull is None:
+            self.value.sum().backward()
+            assert hidden.grad is not None
+            return hidden.grad
+        at_hidden, at_lam = self.pull()
+        members.set_lambda_gradient(at_lam)
+        return at_hidden
 
 
 class Objective(Protocol):
@@ -45,17 +57,15 @@ class MLRObjective:
         self, members: Members, hidden: Tensor, labels: Tensor, weight: Tensor | None
     ) -> StepLoss:
         """Solve the output layer in closed form and compare true with permuted fit."""
-        result = mlr_loss(
-            hidden,
-            labels,
-            members.head("log_lambda").exp(),
-            loss=self.loss,
-            form=self.form,
-            sample_weight=weight,
-            fit_intercept=self.fit_intercept,
-        )
+        lam = members.head("log_lambda").exp()
+        options: Any = {"sample_weight": weight, "fit_intercept": self.fit_intercept}
+        pull = None
+        if self.loss == "rmse" and self.form == "difference":
+            result, pull = mlr_loss_pullback(hidden, labels, lam.detach(), **options)
+        else:
+            result = mlr_loss(hidden, labels, lam, loss=self.loss, form=self.form, **options)
         permuted = result.fit_permuted if labels.shape[-2] > 1 else None
-        return StepLoss(result.value, result.fit_true, permuted, *result.ridge)
+        return StepLoss(result.value, result.fit_true, permuted, *result.ridge, pull)
 
 
 @dataclass(frozen=True)
