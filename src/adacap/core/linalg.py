@@ -150,9 +150,11 @@ def cholesky_in_place(matrix: Tensor) -> Tensor | None:
     """
     if matrix.requires_grad or not matrix.mT.is_contiguous():
         return try_cholesky(matrix)
-    info = torch.empty(matrix.shape[:-2], dtype=torch.int32, device=matrix.device)
-    torch.linalg.cholesky_ex(matrix, out=(matrix, info))
-    return None if bool(info.any()) or not _is_finite(matrix) else matrix
+    place = matrix[0] if matrix.ndim == 3 and len(matrix) == 1 else matrix  # torch's shorter way
+    info = torch.empty(place.shape[:-2], dtype=torch.int32, device=matrix.device)
+    torch.linalg.cholesky_ex(place, out=(place, info))
+    failed = info.any() if info.ndim else info
+    return None if failed.item() or not _is_finite(place) else matrix
 
 
 def solve_with(L: Tensor, right: Tensor) -> Tensor:

@@ -94,7 +94,7 @@ def mlr_loss_pullback(
     Parameters
     ----------
     hidden, labels, lam, sample_weight, fit_intercept
-        As there; λ as a tensor of shape (...).
+        As there; λ as a tensor of shape (...) without gradient.
 
     Returns
     -------

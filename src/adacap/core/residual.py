@@ -99,22 +99,24 @@ def _solve(
 
 def _gradients(solved: _Solved, grad: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients at the hidden layer and at λ, given those at ``ρ``."""
-    lam_, B, S, product = (
-        solved.lam[..., None, None], solved.solution, solved.twice, solved.product,
+    lam, rho, B, S, product = (
+        solved.lam, solved.rho, solved.solution, solved.twice, solved.product,
     )  # fmt: skip
     assert S is not None
     # ∂ρ_s/∂(AB) = −a·R with a = 1/(N ρ_s), and AᵀR = λB
-    a = (grad / (solved.rho * _column(solved.size))).unsqueeze(-2)
+    a = grad / (rho * _column(solved.size))
     if solved.n_targets > 1:
         a = a.repeat_interleave(solved.n_targets, -1)
-    lam_a = lam_ * a
-    lam_aB = lam_a * B  # in the dual form B is α
+    lam_a = (a * lam.unsqueeze(-1)).unsqueeze(-2)
     if solved.primal:  # λ⟨aB, S⟩ and −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
+        lam_aB = lam_a * B
         grad_lam = (lam_aB * S).sum((-2, -1))
-        grad_A = product @ _beside(torch.addcmul(a * B, lam_a, S), lam_aB).mT
-    else:  # λ⟨aα, α − λS⟩ and −λ²(aS)(αᵀA) − λ²(aα)(SᵀA)
-        grad_lam = (lam_aB * torch.addcmul(B, -lam_, S)).sum((-2, -1))
-        grad_A = _beside(lam_a * S, lam_aB) @ (product * -lam_)
+        grad_A = product @ _beside(torch.addcmul(a.unsqueeze(-2) * B, lam_a, S), lam_aB).mT
+    else:  # with α in place of B: λ⟨aα, α − λS⟩, where λ²‖α‖² = Nρ², and −λ²(aS·αᵀ + aα·Sᵀ)A
+        factor = lam_a * -lam[..., None, None]
+        left = factor * S
+        grad_lam = (left * B).sum((-2, -1)) + (grad * rho).sum(-1) / lam
+        grad_A = _beside(left, factor * B) @ product
     return grad_A if solved.root is None else grad_A.mul_(solved.root), grad_lam
 
 
@@ -212,7 +214,6 @@ Pullback = Callable[[Tensor], tuple[Tensor, Tensor]]
 """From a gradient at the RMSE of all label sets to those at the hidden layer and at λ."""
 
 
-@torch.no_grad()
 def ridge_rmse_pullback(
     hidden: Tensor,
     labels: Tensor,
@@ -226,7 +227,7 @@ def ridge_rmse_pullback(
     Parameters
     ----------
     hidden, labels, lam, sample_weight, fit_intercept
-        As there; λ as a tensor of shape (...).
+        As there; λ as a tensor of shape (...) without gradient.
 
     Returns
     -------
@@ -241,23 +242,10 @@ def ridge_rmse_pullback(
     >>> rho, pull(torch.ones(1))[1]
     (tensor([1.5811]), tensor(0.7906))
     """
-    if hidden.ndim == 3 and len(hidden) == 1:  # LAPACK has a shorter way to a single matrix
-        weight = None if sample_weight is None else sample_weight[0]
-        one, (coef, intercept, L), pull_one = ridge_rmse_pullback(
-            hidden[0], labels[0], lam[0], sample_weight=weight, fit_intercept=fit_intercept
-        )
-        assert L is not None
-        layer = OutputLayer(coef.unsqueeze(0), intercept.unsqueeze(0), L.unsqueeze(0))
-        return one.unsqueeze(0), layer, partial(_pull_single, pull_one)
-    arguments, y_mean = _arguments(hidden, labels, lam, sample_weight, fit_intercept)
+    arguments, y_mean = _arguments(hidden.detach(), labels, lam, sample_weight, fit_intercept)
     solved = _solve(*arguments, wants_gradient=True)
     layer = _layer(solved.coef, solved.factor, arguments[3], y_mean)
     return solved.rho, layer, partial(_gradients, solved)
-
-
-def _pull_single(pull: Pullback, grad: Tensor) -> tuple[Tensor, Tensor]:
-    at_hidden, at_lam = pull(grad[0])
-    return at_hidden.unsqueeze(0), at_lam.unsqueeze(0)
 
 
 _Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None, Tensor | float, int]

@@ -64,7 +64,6 @@ class Chain:
         self._link = link
         self._kept: Any = None
 
-    @torch.no_grad()
     def forward(self, x: Tensor, *, train: bool) -> Tensor:
         """Features ``(..., n, J)`` of ``(..., n, d)``; to train, :meth:`backward` follows."""
         hidden, kept = self._link.forward(x)
@@ -72,7 +71,6 @@ class Chain:
             self._kept = kept
         return hidden
 
-    @torch.no_grad()
     def backward(self, grad: Tensor) -> None:
         """Write the gradients of all weights, given that of the features of the first rows."""
         kept, self._kept = self._kept, None

@@ -57,12 +57,12 @@ class MLRObjective:
         self, members: Members, hidden: Tensor, labels: Tensor, weight: Tensor | None
     ) -> StepLoss:
         """Solve the output layer in closed form and compare true with permuted fit."""
-        lam = members.head("log_lambda").exp()
+        log_lambda, pull = members.head("log_lambda"), None
         options: Any = {"sample_weight": weight, "fit_intercept": self.fit_intercept}
-        pull = None
         if self.loss == "rmse" and self.form == "difference":
-            result, pull = mlr_loss_pullback(hidden, labels, lam.detach(), **options)
+            result, pull = mlr_loss_pullback(hidden, labels, log_lambda.detach().exp(), **options)
         else:
+            lam = log_lambda.exp()
             result = mlr_loss(hidden, labels, lam, loss=self.loss, form=self.form, **options)
         permuted = result.fit_permuted if labels.shape[-2] > 1 else None
         return StepLoss(result.value, result.fit_true, permuted, *result.ridge, pull)

@@ -27,6 +27,7 @@ class _Group(NamedTuple):
     means: list[Tensor]
     squares: list[Tensor]
     counts: list[Tensor]
+    all_counts: Tensor  # in one piece
 
 
 class Stepper:
@@ -71,7 +72,7 @@ class Stepper:
         assert self._kernel is not None
         for group, each in zip(self._groups, grads, strict=True):
             settings = group.settings
-            torch._foreach_add_(group.counts, 1)
+            group.all_counts.add_(1)
             self._kernel(
                 group.params, each, group.means, group.squares, [], group.counts,
                 lr=settings["lr"], beta1=settings["betas"][0], beta2=settings["betas"][1],
@@ -89,6 +90,9 @@ def _groups(optimizer: Optimizer) -> list[_Group] | None:
         plain = settings["fused"] and not settings["amsgrad"] and not settings["maximize"]
         if not plain or not all(states) or len({param.device for param in params}) > 1:
             return None
+        count = torch.stack([state["step"] for state in states])
+        for state, one in zip(states, count.unbind(), strict=True):
+            state["step"] = one
         found.append(
             _Group(
                 settings,
@@ -96,6 +100,7 @@ def _groups(optimizer: Optimizer) -> list[_Group] | None:
                 [state["exp_avg"] for state in states],
                 [state["exp_avg_sq"] for state in states],
                 [state["step"] for state in states],
+                count,
             )
         )
     return found
