@@ -180,6 +180,7 @@ def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference")
 
 
 @lru_cache(maxsize=32)
+@torch.inference_mode(False)  # kept for callers who want a graph
 def _contrast(n_sets: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``(1, −1/T, …, −1/T)``: the true fit minus the mean of the permuted ones, as one product."""
     weights = torch.full((n_sets,), -1.0 / max(n_sets - 1, 1), dtype=dtype, device=device)

@@ -124,12 +124,14 @@ def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, T
 
 
 @lru_cache(maxsize=32)
+@torch.inference_mode(False)  # kept for callers in any mode
 def _corner(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``cI``."""
     return _LARGE * torch.eye(size, dtype=dtype, device=device)
 
 
 @lru_cache(maxsize=32)
+@torch.inference_mode(False)  # kept for callers in any mode
 def _right(d: int, q: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``[0; −√c·I]``, transposed."""
     rows = torch.zeros(q, _matrix_size(block_width(d, q)), dtype=dtype, device=device)

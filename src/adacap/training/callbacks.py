@@ -19,6 +19,7 @@ class TrainingState:
     """What a callback may look at; setting ``stop`` ends training after the step.
 
     ``record`` maps a name to one value per member and becomes the history entry of the step.
+    ``hidden`` and ``loss`` are to be read; a copy of them can take part in a graph of the caller's.
     """
 
     members: Members

@@ -4,7 +4,7 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -96,6 +96,10 @@ def train(
     state = TrainingState(members, config.max_iter)
     records: list[dict[str, list[float]]] = []
     trace: list[Tensor] = []
+    # Without autograd torch's own bookkeeping of versions and views is not needed either.
+    has_pullback = getattr(objective, "has_pullback", False)
+    has_graph = not (has_pullback and members.is_chain and data.x.ndim == 2)
+    mode = nullcontext if has_graph else torch.inference_mode
     _keep_freed_memory()
     start = last = time.perf_counter()
     with ExitStack() as stack:
@@ -104,9 +108,10 @@ def train(
             stack.callback(callback.on_end, state)
         for step, batch in zip(range(config.max_iter), data.batches(config.batch_size)):  # noqa: B905 (batches never end)
             try:
-                hidden, held_out = features(batch)
-                loss = objective(members, hidden, batch.labels, batch.weight)
-                record = _record(step, loss)
+                with mode():
+                    hidden, held_out = features(batch)
+                    loss = objective(members, hidden, batch.labels, batch.weight)
+                    record = _record(step, loss)
             except (NonFiniteError, NotPositiveDefiniteError) as error:
                 if best.exists and members.n_members == 1:
                     _warn_diverged(step, best, config)
@@ -116,9 +121,10 @@ def train(
                     f"max_lr is now {config.max_lr:g}."
                 ) from error
             if score_of is not None:
-                held_out = features.of_valid() if held_out is None else held_out
-                prediction = _predict(held_out, loss)
-                record["valid_score"] = score_of(prediction).tolist()
+                with mode():
+                    held_out = features.of_valid() if held_out is None else held_out
+                    prediction = _predict(held_out, loss)
+                    record["valid_score"] = score_of(prediction).tolist()
                 if step % math.ceil(config.max_iter / _MOST_TRACED[0]) == 0:
                     trace.append(prediction[:, : _MOST_TRACED[1]].clone())
             if (lam := _lambda(members)) is not None:
@@ -127,8 +133,9 @@ def train(
             record["learning_rate"] = [optimizer.param_groups[0]["lr"]] * members.n_members
             for parameter in parameters:
                 parameter.grad = None
-            members.pull_back(loss.backward(members, hidden))
-            move()
+            with mode():
+                members.pull_back(loss.backward(members, hidden))
+                move()
             if scheduler is not None:
                 scheduler.step()
             now = time.perf_counter()

@@ -178,7 +178,7 @@ class Members:
             self._graph = self.hidden(x)
             return self._graph.detach()
         self._graph = None
-        return self._through(self._chain, x, train=True)
+        return self._through(self._chain, x, train=True).detach()
 
     def pull_back(self, grad: Tensor) -> None:
         """Gradients of the backbone, from those at the features of the first rows."""

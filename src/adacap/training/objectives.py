@@ -36,7 +36,10 @@ class StepLoss(NamedTuple):
 
 
 class Objective(Protocol):
-    """Callable that turns hidden features and labels into a :class:`StepLoss`."""
+    """Callable that turns hidden features and labels into a :class:`StepLoss`.
+
+    One whose losses give their gradient without autograd says so by ``has_pullback = True``.
+    """
 
     def __call__(
         self, members: Members, hidden: Tensor, labels: Tensor, weight: Tensor | None
@@ -53,13 +56,18 @@ class MLRObjective:
     form: MLRForm = "difference"
     fit_intercept: bool = False
 
+    @property
+    def has_pullback(self) -> bool:
+        """True for the squared error in the usual form of the loss."""
+        return self.loss == "rmse" and self.form == "difference"
+
     def __call__(
         self, members: Members, hidden: Tensor, labels: Tensor, weight: Tensor | None
     ) -> StepLoss:
         """Solve the output layer in closed form and compare true with permuted fit."""
         log_lambda, pull = members.head("log_lambda"), None
         options: Any = {"sample_weight": weight, "fit_intercept": self.fit_intercept}
-        if self.loss == "rmse" and self.form == "difference":
+        if self.has_pullback:
             result, pull = mlr_loss_pullback(hidden, labels, log_lambda.detach().exp(), **options)
         else:
             lam = log_lambda.exp()
