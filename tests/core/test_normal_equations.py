@@ -3,18 +3,19 @@
 import pytest
 import torch
 
-from adacap.core.linalg import gram
-from adacap.core.normal_equations import _LEAST_TOGETHER, block_width, solve_twice
+from adacap.core.linalg import gram, row_parts
+from adacap.core.normal_equations import _LEAST_TOGETHER, solve_twice
 from adacap.exceptions import NonFiniteError
 
 SIZES = [1, 3, 64, 65, _LEAST_TOGETHER - 1, _LEAST_TOGETHER, _LEAST_TOGETHER + 1, 200, 256]
 
 
-def block_of(A, Y):
-    d, q = A.shape[-1], Y.shape[-1]
-    block = A.new_zeros(*A.shape[:-1], block_width(d, q))
-    block[..., :d], block[..., d : d + q] = A, Y
-    return block
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("d", SIZES)
@@ -23,7 +24,21 @@ def block_of(A, Y):
 def test_both_solves(normal, d, q, batch):
     A, Y = normal(*batch, d + 7, d), normal(*batch, d + 7, q)
     lam = torch.tensor([0.3, 2.0] if batch else 0.7, dtype=A.dtype)
-    B, S, L = solve_twice(block_of(A, Y), d, q, lam)
+    B, S, L = solve_twice(A, Y, lam)
+    M = gram(A, lam)
+    torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(L, torch.linalg.cholesky(M), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1024, 1639])
+@pytest.mark.parametrize("d", [64, 200, 300])
+@pytest.mark.parametrize("batch", [(), (1,)], ids=["none", "one"])
+def test_rows_divided_among_threads(normal, two_threads, n, d, batch):
+    A, Y = normal(*batch, n, d), normal(*batch, n, 5)
+    lam = torch.full(batch, 0.7, dtype=A.dtype)
+    assert row_parts(A) == 2
+    B, S, L = solve_twice(A, Y, lam)
     M = gram(A, lam)
     torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
@@ -35,9 +50,9 @@ def test_large_labels_are_solved_as_small_ones(normal, d):
     """Scaling labels scales the solution, up to any size that training could meet."""
     A, Y = normal(2 * d, d, dtype=torch.float32), normal(2 * d, 3, dtype=torch.float32)
     lam = torch.tensor(1.0)
-    B, S, _ = solve_twice(block_of(A, Y), d, 3, lam)
+    B, S, _ = solve_twice(A, Y, lam)
     for scale in (1e-8, 1e8):
-        more = solve_twice(block_of(A, scale * Y), d, 3, lam)
+        more = solve_twice(A, scale * Y, lam)
         torch.testing.assert_close(more[0] / scale, B, rtol=1e-4, atol=1e-6)
         torch.testing.assert_close(more[1] / scale, S, rtol=1e-4, atol=1e-6)
 
@@ -48,7 +63,7 @@ def test_dependent_features_are_rescued(normal, d):
     A = 30 * normal(300, 2, dtype=torch.float32) @ normal(2, d, dtype=torch.float32)
     Y, lam = normal(300, 2, dtype=torch.float32), torch.tensor(1e-3)
     assert torch.linalg.cholesky_ex(gram(A, lam)).info
-    B, _, _ = solve_twice(block_of(A, Y), d, 2, lam)
+    B, _, _ = solve_twice(A, Y, lam)
     expected = torch.linalg.solve(gram(A.double(), lam.double()), A.mT.double() @ Y.double())
     torch.testing.assert_close((A @ B).double(), A.double() @ expected, rtol=1e-2, atol=1e-2)
 
@@ -58,4 +73,4 @@ def test_features_that_are_not_finite_are_named(normal, d):
     A = normal(300, d)
     A[5, 7] = float("nan")
     with pytest.raises(NonFiniteError, match="entries are NaN"):
-        solve_twice(block_of(A, normal(300, 2)), d, 2, torch.tensor(1.0, dtype=A.dtype))
+        solve_twice(A, normal(300, 2), torch.tensor(1.0, dtype=A.dtype))

@@ -13,6 +13,8 @@ __all__ = [
     "cholesky_in_place",
     "cholesky_of_gram",
     "gram",
+    "product_by_parts",
+    "row_parts",
     "safe_cholesky",
     "solve_with",
     "try_cholesky",
@@ -53,9 +55,7 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
 def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
     """Products of the first ``d`` columns with all columns, those below the diagonal left out.
 
-    A block of columns at a time, for half the price of the whole. Many rows of a single net are
-    cut into as many parts as there are threads: each thread forms the products of its own part,
-    which stays in its cache, and waits for no other.
+    A block of columns at a time, for half the price of the whole.
 
     Parameters
     ----------
@@ -64,10 +64,12 @@ def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
     out : Tensor, at least (..., d, k)
         Its upper left corner takes the products; what is left out stays as it was.
     """
-    n_rows, width = factor.shape[-2:]
-    n_parts = min(torch.get_num_threads(), n_rows // _LEAST_ROWS)
-    if n_parts > 1 and factor.device.type == "cpu" and factor.numel() == n_rows * width:
-        _by_parts(factor.view(n_rows, width), n_parts, d, out.view(out.shape[-2:]))
+    width, n_parts = factor.shape[-1], row_parts(factor)
+    if n_parts > 1:
+        for start in range(0, d, _BLOCK_OF_PARTS):
+            stop = min(start + _BLOCK_OF_PARTS, d)
+            part = out[..., start:stop, start:width]
+            product_by_parts(factor[..., start:stop], factor[..., start:], n_parts, part)
         return
     for start in range(0, d, _BLOCK):
         stop = min(start + _BLOCK, d)
@@ -76,16 +78,35 @@ def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
         torch.matmul(factor[..., :stop].mT, factor[..., start:end], out=part)
 
 
-def _by_parts(factor: Tensor, n_parts: int, d: int, out: Tensor) -> None:
-    width, each = factor.shape[1], len(factor) // n_parts
-    parts = factor[: each * n_parts].unflatten(0, (n_parts, each))
-    rest = factor[each * n_parts :]
-    for start in range(0, d, _BLOCK_OF_PARTS):
-        stop = min(start + _BLOCK_OF_PARTS, d)
-        total = out[start:stop, start:width]
-        torch.sum(torch.bmm(parts[..., start:stop].mT, parts[..., start:]), 0, out=total)
-        if len(rest):
-            total.addmm_(rest[:, start:stop].mT, rest[:, start:])
+def row_parts(factor: Tensor) -> int:
+    """Parts into which to divide the rows ``(..., m, k)`` of a product ``FᵀG``; 1 for undivided.
+
+    Many rows of a single net are divided among the threads: each forms the products of its own
+    part, which stays in its cache, and waits for no other.
+    """
+    n_rows, width = factor.shape[-2:]
+    if factor.device.type != "cpu" or factor.numel() > n_rows * width:
+        return 1
+    return min(torch.get_num_threads(), n_rows // _LEAST_ROWS)
+
+
+def product_by_parts(left: Tensor, right: Tensor, n_parts: int, out: Tensor) -> None:
+    """``leftᵀ · right`` of single matrices ``(..., m, k)``, as the sum over parts of their rows.
+
+    Examples
+    --------
+    >>> out = torch.empty(1, 1)
+    >>> product_by_parts(torch.ones(5, 1), torch.ones(5, 1), 2, out)
+    >>> out
+    tensor([[5.]])
+    """
+    left, right, out = (t.squeeze(0) if t.ndim == 3 else t for t in (left, right, out))
+    each = len(left) // n_parts
+    most = each * n_parts
+    of_left, of_right = (t[:most].unflatten(0, (n_parts, each)) for t in (left, right))
+    torch.sum(torch.bmm(of_left.mT, of_right), 0, out=out)
+    if most < len(left):
+        out.addmm_(left[most:].mT, right[most:])
 
 
 def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:

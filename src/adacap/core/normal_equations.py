@@ -1,8 +1,8 @@
 """The two ridge solves behind the loss and its gradient, from one factorisation.
 
-With ``M = AᵀA + λI`` the loss needs ``B = M⁻¹AᵀY`` and its gradient ``S = M⁻¹B``. ``A`` and ``Y``
-stand side by side in one block of memory, so that one product gives ``AᵀA`` and ``AᵀY``. From some
-size on, both are factorised together as well,
+With ``M = AᵀA + λI`` the loss needs ``B = M⁻¹AᵀY``, its gradient ``S = M⁻¹B``. Where rows are not
+divided among threads, ``A`` and ``Y`` are put side by side, so that one product gives ``AᵀA`` and
+``AᵀY``. From some size on, both are factorised together as well,
 
     [ M    AᵀY ]   [ L     0  ] [ Lᵀ  Zᵀ ]
     [ YᵀA   cI ] = [ Z   √c·I ] [ 0  √c·I ],   Zᵀ = L⁻¹AᵀY,
@@ -20,11 +20,13 @@ from torch import Tensor
 from adacap.core.linalg import (
     cholesky_in_float64,
     cholesky_in_place,
+    product_by_parts,
+    row_parts,
     solve_with,
     upper_products,
 )
 
-__all__ = ["block_width", "solve_twice"]
+__all__ = ["solve_twice"]
 
 _LEAST_TOGETHER = 128  # features from which labels are factorised along
 _MULTIPLE = 32  # of which the width of a block is one: rows that start where vectors do
@@ -33,39 +35,13 @@ _LINE = 16  # float32 numbers in a cache line
 _LARGE = 1e30  # c; its square root is far from overflow and from what labels may reach
 
 
-def block_width(d: int, q: int) -> int:
-    """Columns to set aside for ``d`` features and ``q`` label columns.
-
-    Examples
-    --------
-    >>> block_width(512, 17), block_width(64, 17)
-    (544, 81)
-    """
-    if d < _LEAST_TOGETHER:
-        return d + q
-    return -(-(d + q) // _MULTIPLE) * _MULTIPLE
-
-
-def _matrix_size(width: int) -> int:
-    """Size of the matrix to factorise, at least ``width``.
-
-    Columns that lie an even number of cache lines apart compete for the same places in the cache,
-    those a multiple of 4096 bytes apart most of all.
-    """
-    if width < _LEAST_ODD:
-        return width
-    return (-(-width // _LINE) | 1) * _LINE
-
-
-def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def solve_twice(A: Tensor, Y: Tensor, lam: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """``M⁻¹AᵀY`` and ``M⁻²AᵀY`` with ``M = AᵀA + λI``, and the factor of ``M``.
 
     Parameters
     ----------
-    block : Tensor of shape (..., n, block_width(d, q))
-        ``[A, Y, 0]``.
-    d, q : int
-        Columns of ``A`` and of ``Y``.
+    A : Tensor of shape (..., n, d)
+    Y : Tensor of shape (..., n, q)
     lam : Tensor of shape (...)
 
     Returns
@@ -81,20 +57,48 @@ def solve_twice(block: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Ten
 
     Examples
     --------
-    >>> B, S, L = solve_twice(torch.tensor([[1.0, 4.0]]), 1, 1, torch.tensor(3.0))
+    >>> B, S, L = solve_twice(torch.tensor([[1.0]]), torch.tensor([[4.0]]), torch.tensor(3.0))
     >>> B.item(), S.item(), L.item()
     (1.0, 0.25, 2.0)
     """
-    width = block.shape[-1]
+    d, q = A.shape[-1], Y.shape[-1]
     together = d >= _LEAST_TOGETHER
-    size = _matrix_size(width) if together else width
-    M = block.new_empty(*block.shape[:-2], size if together else d, size)
-    upper_products(block, d, M)
+    size = _matrix_size(d, q) if together else d + q
+    M = A.new_empty(*A.shape[:-2], size if together else d, size)
+    if (n_parts := row_parts(A)) > 1:
+        upper_products(A, d, M)
+        product_by_parts(A, Y, n_parts, M[..., :d, d : d + q])
+    else:
+        upper_products(_side_by_side(A, Y), d, M)
     found = _together(M, d, q, lam) if together else _apart(M, d, lam)
-    if found is not None:
-        return found
-    A, Y = block[..., :d], block[..., d : d + q]
-    return _one_by_one(cholesky_in_float64(A, lam), A.mT @ Y)
+    return _one_by_one(cholesky_in_float64(A, lam), A.mT @ Y) if found is None else found
+
+
+def _side_by_side(A: Tensor, Y: Tensor) -> Tensor:
+    """``[A, Y]``, and zeros up to where vectors start, if it is wide."""
+    d, q = A.shape[-1], Y.shape[-1]
+    if d < _LEAST_TOGETHER:
+        return torch.cat([A, Y], -1)
+    block = A.new_empty(*A.shape[:-1], -(-(d + q) // _MULTIPLE) * _MULTIPLE)
+    block[..., :d] = A
+    block[..., d : d + q] = Y
+    block[..., d + q :].zero_()
+    return block
+
+
+def _matrix_size(d: int, q: int) -> int:
+    """Size of the matrix to factorise, labels included, rounded up.
+
+    Columns that lie an even number of cache lines apart compete for the same places in the cache,
+    those a multiple of 4096 bytes apart most of all.
+
+    Examples
+    --------
+    >>> _matrix_size(512, 17), _matrix_size(128, 17)
+    (560, 160)
+    """
+    width = -(-(d + q) // _MULTIPLE) * _MULTIPLE
+    return width if width < _LEAST_ODD else (width // _LINE | 1) * _LINE
 
 
 def _one_by_one(L: Tensor, right: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -112,7 +116,7 @@ def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | No
 
 def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
-    M[..., :d, block_width(d, q) :] = 0
+    M[..., :d, d + q :] = 0
     M[..., d:, d:] = _corner(M.shape[-1] - d, M.dtype, M.device)
     M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))  # c does not notice
     L = cholesky_in_place(M.mT)
@@ -134,6 +138,6 @@ def _corner(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 @torch.inference_mode(False)  # kept for callers in any mode
 def _right(d: int, q: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``[0; −√c·I]``, transposed."""
-    rows = torch.zeros(q, _matrix_size(block_width(d, q)), dtype=dtype, device=device)
+    rows = torch.zeros(q, _matrix_size(d, q), dtype=dtype, device=device)
     rows[:, d : d + q] = -_corner(q, dtype, device).sqrt()
     return rows

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from adacap.core.linalg import cholesky_of_gram, solve_with
-from adacap.core.normal_equations import block_width, solve_twice
+from adacap.core.normal_equations import solve_twice
 from adacap.core.tikhonov import aligned, weighted_mean
 
 __all__ = ["OutputLayer", "Pullback", "ridge_rmse", "ridge_rmse_pullback"]
@@ -70,13 +70,8 @@ def _solve(
     q = Y.shape[-1]
     n_targets = q // n_sets
     if d_hidden < n_samples:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
-        block = hidden.new_empty(*hidden.shape[:-1], block_width(d_hidden, q))  # [A, Y, 0]
-        A = _prepare(hidden, mean, root, out=block[..., :d_hidden])
-        if mean is None and root is None:
-            A = hidden  # the same, in rows that follow each other
-        block[..., d_hidden : d_hidden + q] = Y
-        block[..., d_hidden + q :].zero_()
-        B, S, L = solve_twice(block, d_hidden, q, lam)
+        A = _prepare(hidden, mean, root)
+        B, S, L = solve_twice(A, Y, lam)
         product = A @ _beside(B, S)  # [AB, AS]
         norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
         coef = B[..., :n_targets]
@@ -147,17 +142,10 @@ def _beside(left: Tensor, right: Tensor) -> Tensor:
     return torch.cat([left.mT, right.mT], -2).mT
 
 
-def _prepare(
-    hidden: Tensor, mean: Tensor | None, root: Tensor | None, out: Tensor | None = None
-) -> Tensor:
-    """``root · (hidden − mean)``, written to ``out`` if there is one."""
-    if mean is not None:
-        A = torch.sub(hidden, mean, out=out)
-    elif out is not None:
-        A = out.copy_(hidden)
-    else:
-        A = hidden
-    return A if root is None else torch.mul(A, root, out=out)
+def _prepare(hidden: Tensor, mean: Tensor | None, root: Tensor | None) -> Tensor:
+    """``root · (hidden − mean)``."""
+    A = hidden if mean is None else hidden - mean
+    return A if root is None else A * root
 
 
 def _per_set(norms: Tensor, count: Tensor | float, n_sets: int) -> Tensor:

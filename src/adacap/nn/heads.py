@@ -112,9 +112,10 @@ def linear_from(coef: Tensor, intercept: Tensor) -> nn.Linear:
     [[3.5]]
     """
     with torch.no_grad(), torch.random.fork_rng(devices=[]):  # as if no start had been drawn
-        layer = nn.Linear(coef.shape[0], coef.shape[1], dtype=coef.dtype).to(coef.device)
-        layer.weight.copy_(coef.T)
-        layer.bias.copy_(intercept)
+        layer = nn.Linear(1, 1)
+        layer.in_features, layer.out_features = coef.shape
+        layer.weight = nn.Parameter(coef.T.clone(memory_format=torch.contiguous_format))
+        layer.bias = nn.Parameter(intercept.clone())
     return layer
 
 
