@@ -40,7 +40,10 @@ class _Link(Protocol):
         ...
 
     def backward(self, grad: Tensor, kept: Any, wanted: bool) -> Tensor | None:
-        """Write the gradients of the weights; give that of the input if it is wanted."""
+        """Write the gradients of the weights; give that of the input if it is wanted.
+
+        May work in place on the gradient it is given.
+        """
         ...
 
 
@@ -72,7 +75,10 @@ class Chain:
         return hidden
 
     def backward(self, grad: Tensor) -> None:
-        """Write the gradients of all weights, given that of the features of the first rows."""
+        """Write the gradients of all weights, given that of the features of the first rows.
+
+        The gradient that is given may be overwritten.
+        """
         kept, self._kept = self._kept, None
         self._link.backward(grad, kept, False)
 
@@ -183,7 +189,7 @@ class _Skip:
         return x + y, kept
 
     def backward(self, grad: Tensor, kept: Any, wanted: bool) -> Tensor | None:
-        through = self.block.backward(grad, kept, wanted)
+        through = self.block.backward(grad.clone(), kept, wanted)
         return None if through is None else grad + through
 
 
@@ -257,15 +263,21 @@ def _activation(layer: nn.Module, before: _Link | None) -> _Activation | None:
     return _Activation(make(layer.__dict__), isinstance(before, _Dense | _Skip))
 
 
+def _relu_gradient(grad: Tensor, y: Tensor) -> Tensor:
+    found: Tensor = _aten.threshold_backward.grad_input(grad, y, 0, grad_input=grad)
+    return found
+
+
+def _selu_gradient(grad: Tensor, y: Tensor) -> Tensor:
+    found: Tensor = _aten.elu_backward.grad_input(grad, *_SELU, 1, True, y, grad_input=grad)
+    return found
+
+
 _SELU = 1.6732632423543772, 1.0507009873554805  # α and scale of Klambauer et al. (2017)
 
 _FUNCTIONS: dict[type[nn.Module], Callable[[dict[str, Any]], _Function]] = {
-    nn.ReLU: lambda at: _Function(
-        torch.relu, lambda g, y: _aten.threshold_backward(g, y, 0), torch.relu_, True
-    ),
-    nn.SELU: lambda at: _Function(
-        torch.selu, lambda g, y: _aten.elu_backward(g, *_SELU, 1, True, y), torch.selu_, True
-    ),
+    nn.ReLU: lambda at: _Function(torch.relu, _relu_gradient, torch.relu_, True),
+    nn.SELU: lambda at: _Function(torch.selu, _selu_gradient, torch.selu_, True),
     nn.Tanh: lambda at: _Function(torch.tanh, _aten.tanh_backward, torch.tanh_, True),
     nn.Sigmoid: lambda at: _Function(torch.sigmoid, _aten.sigmoid_backward, torch.sigmoid_, True),
     nn.ELU: lambda at: _Function(
