@@ -35,8 +35,8 @@ class Weights(NamedTuple):
 class _Link(Protocol):
     """A layer: what it makes of its input, and of the gradient at its output."""
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
-        """Output, and what the way back needs."""
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Any]:
+        """Output, and what the way back needs; to train, the output may stand in kept memory."""
         ...
 
     def backward(self, grad: Tensor, kept: Any, wanted: bool) -> Tensor | None:
@@ -68,8 +68,11 @@ class Chain:
         self._kept: Any = None
 
     def forward(self, x: Tensor, *, train: bool) -> Tensor:
-        """Features ``(..., n, J)`` of ``(..., n, d)``; to train, :meth:`backward` follows."""
-        hidden, kept = self._link.forward(x)
+        """Features ``(..., n, J)`` of ``(..., n, d)``.
+
+        To train, :meth:`backward` follows, and the next step may overwrite them.
+        """
+        hidden, kept = self._link.forward(x, train)
         if train:
             self._kept = kept
         return hidden
@@ -146,15 +149,29 @@ class _Dense:
         self._product = torch.mm if single else torch.bmm
         self._affine = torch.addmm if single else torch.baddbmm
         self._row = bias.value.unsqueeze(-2)
+        self._output: Tensor | None = None  # of the last step, and the gradient at its input
+        self._at_input: Tensor | None = None
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self._affine(self._row, x, self.weight.value), x
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Tensor]:
+        if not train:
+            return self._affine(self._row, x, self.weight.value), x
+        self._output = _as_large(self._output, x, self.weight.value.shape[-1])
+        return self._affine(self._row, x, self.weight.value, out=self._output), x
 
     def backward(self, grad: Tensor, kept: Tensor, wanted: bool) -> Tensor | None:
         x = kept[..., : grad.shape[-2], :]
         self._product(x.mT, grad, out=self.weight.grad)
         torch.sum(grad, -2, out=self.bias.grad)
-        return self._product(grad, self.weight.value.mT) if wanted else None
+        if not wanted:
+            return None
+        self._at_input = _as_large(self._at_input, x, x.shape[-1])
+        return self._product(grad, self.weight.value.mT, out=self._at_input)
+
+
+def _as_large(memory: Tensor | None, x: Tensor, width: int) -> Tensor:
+    """The memory if it fits so many rows of this width; else new."""
+    shape = (*x.shape[:-1], width)
+    return x.new_empty(shape) if memory is None or memory.shape != shape else memory
 
 
 class _Sequence:
@@ -163,10 +180,10 @@ class _Sequence:
     def __init__(self, links: list[_Link]) -> None:
         self.links = links
 
-    def forward(self, x: Tensor) -> tuple[Tensor, list[Any]]:
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, list[Any]]:
         kept = []
         for link in self.links:
-            x, of_link = link.forward(x)
+            x, of_link = link.forward(x, train)
             kept.append(of_link)
         return x, kept
 
@@ -184,8 +201,8 @@ class _Skip:
     def __init__(self, block: _Link) -> None:
         self.block = block
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Any]:
-        y, kept = self.block.forward(x)
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Any]:
+        y, kept = self.block.forward(x, train)
         return x + y, kept
 
     def backward(self, grad: Tensor, kept: Any, wanted: bool) -> Tensor | None:
@@ -209,7 +226,7 @@ class _Activation:
         self._function = function
         self._value = function.in_place if in_place else None
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Tensor]:
         y = self._function.value(x) if self._value is None else self._value(x)
         return y, y if self._function.keeps_output else x
 
@@ -220,7 +237,7 @@ class _Activation:
 class _GLU:
     """``a · sigmoid(b)`` of an input whose columns are ``[a | b]``."""
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Tensor]:
         return nn.functional.glu(x), x
 
     def backward(self, grad: Tensor, kept: Tensor, wanted: bool) -> Tensor:
@@ -234,9 +251,9 @@ class _Gated:
     def __init__(self, function: _Activation) -> None:
         self._function = function
 
-    def forward(self, x: Tensor) -> tuple[Tensor, tuple[Any, Tensor, Tensor]]:
+    def forward(self, x: Tensor, train: bool) -> tuple[Tensor, tuple[Any, Tensor, Tensor]]:
         a, b = x.chunk(2, dim=-1)
-        f, kept = self._function.forward(a)
+        f, kept = self._function.forward(a, train)
         gate = torch.sigmoid(b)
         return f * gate, (kept, f, gate)
 
