@@ -149,6 +149,18 @@ def test_a_hook_on_a_weight_is_called():
     assert not Members([Net(with_a_hook_on_a_weight(), TikhonovHead())]).is_chain
 
 
+@pytest.mark.parametrize("n_members", [1, N_MEMBERS], ids=["one", "three"])
+@pytest.mark.parametrize("name", KNOWN)
+def test_features_of_one_step_outlive_the_next(name, n_members):
+    nets, x, _ = bag(KNOWN[name], n_members)
+    members = Members(nets)
+    features = members.features(x)
+    kept = features.clone()
+    members.pull_back(features.clone())
+    members.features(x + 1)
+    torch.testing.assert_close(features, kept, rtol=0, atol=0)
+
+
 def test_one_activation_may_stand_in_two_places():
     act = nn.Tanh()
     nets, x, expected = bag(lambda: nn.Sequential(nn.Linear(4, 5), act, nn.Linear(5, 3), act))

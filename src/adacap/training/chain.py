@@ -36,7 +36,7 @@ class _Link(Protocol):
     """A layer: what it makes of its input, and of the gradient at its output."""
 
     def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Any]:
-        """Output, and what the way back needs; to train, the output may stand in kept memory."""
+        """Output, and what the way back needs; to train, outputs may stand in kept memory."""
         ...
 
     def backward(self, grad: Tensor, kept: Any, wanted: bool) -> Tensor | None:
@@ -68,10 +68,7 @@ class Chain:
         self._kept: Any = None
 
     def forward(self, x: Tensor, *, train: bool) -> Tensor:
-        """Features ``(..., n, J)`` of ``(..., n, d)``.
-
-        To train, :meth:`backward` follows, and the next step may overwrite them.
-        """
+        """Features ``(..., n, J)`` of ``(..., n, d)``; to train, :meth:`backward` follows."""
         hidden, kept = self._link.forward(x, train)
         if train:
             self._kept = kept
@@ -106,7 +103,13 @@ def chain_of(layer: nn.Module, weights: Mapping[str, Weights]) -> Chain | None:
     True
     """
     links = _links_of(layer, weights, "", None)
-    return None if links is None else Chain(_Sequence(links))
+    if links is None:
+        return None
+    for link in reversed(links):
+        if isinstance(link, _Dense):  # what it gives, or what is made of it in place, is given away
+            link.keeps_memory = False
+            break
+    return Chain(_Sequence(links))
 
 
 def _links_of(
@@ -149,11 +152,12 @@ class _Dense:
         self._product = torch.mm if single else torch.bmm
         self._affine = torch.addmm if single else torch.baddbmm
         self._row = bias.value.unsqueeze(-2)
+        self.keeps_memory = True
         self._output: Tensor | None = None  # of the last step, and the gradient at its input
         self._at_input: Tensor | None = None
 
     def forward(self, x: Tensor, train: bool) -> tuple[Tensor, Tensor]:
-        if not train:
+        if not (train and self.keeps_memory):
             return self._affine(self._row, x, self.weight.value), x
         self._output = _as_large(self._output, x, self.weight.value.shape[-1])
         return self._affine(self._row, x, self.weight.value, out=self._output), x
