@@ -161,16 +161,18 @@ class Members:
 
     def _make_chain(self) -> Chain | None:
         """The chain rule of the backbone, written out, where every layer of it is known."""
-        weights = {}
+        weights, gradients = {}, []
         for name, leaf in self._of_backbone(self._params).items():
             if not leaf.requires_grad or leaf._backward_hooks:
                 return None
             value, grad = leaf.detach(), torch.empty_like(leaf, requires_grad=False)
-            self._gradients.append((leaf, grad))
+            gradients.append((leaf, grad))
             turn = self._template is None and leaf.ndim == 2
             weights[name] = Weights(value.mT, grad.mT) if turn else Weights(value, grad)
         net = self.nets[0] if self._template is None else self._template
-        return chain_of(net.backbone, weights)
+        chain = chain_of(net.backbone, weights)
+        self._gradients = [] if chain is None else gradients
+        return chain
 
     def features(self, x: Tensor) -> Tensor:
         """Features ``(K, b, J)`` to train on; :meth:`pull_back` takes the gradient at them."""
