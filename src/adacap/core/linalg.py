@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ __all__ = [
     "cholesky_in_place",
     "cholesky_of_gram",
     "gram",
-    "product_by_parts",
+    "has_wide_vectors",
     "row_parts",
     "safe_cholesky",
     "solve_with",
@@ -66,10 +67,7 @@ def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
     """
     width, n_parts = factor.shape[-1], row_parts(factor)
     if n_parts > 1:
-        for start in range(0, d, _BLOCK_OF_PARTS):
-            stop = min(start + _BLOCK_OF_PARTS, d)
-            part = out[..., start:stop, start:width]
-            product_by_parts(factor[..., start:stop], factor[..., start:], n_parts, part)
+        _upper_products_by_parts(factor, d, n_parts, out)
         return
     for start in range(0, d, _BLOCK):
         stop = min(start + _BLOCK, d)
@@ -79,34 +77,37 @@ def upper_products(factor: Tensor, d: int, out: Tensor) -> None:
 
 
 def row_parts(factor: Tensor) -> int:
-    """Parts into which to divide the rows ``(..., m, k)`` of a product ``FᵀG``; 1 for undivided.
+    """Parts into which to divide the rows ``(..., m, k)`` of a product ``FᵀF``; 1 for undivided.
 
     Many rows of a single net are divided among the threads: each forms the products of its own
-    part, which stays in its cache, and waits for no other.
+    part, which stays in its cache, and waits for no other. It pays where arithmetic is so fast
+    that waiting counts, which is with wide vectors; elsewhere threads share columns.
     """
     n_rows, width = factor.shape[-2:]
-    if factor.device.type != "cpu" or factor.numel() > n_rows * width:
+    if not has_wide_vectors() or factor.device.type != "cpu" or factor.numel() > n_rows * width:
         return 1
     return min(torch.get_num_threads(), n_rows // _LEAST_ROWS)
 
 
-def product_by_parts(left: Tensor, right: Tensor, n_parts: int, out: Tensor) -> None:
-    """``leftᵀ · right`` of single matrices ``(..., m, k)``, as the sum over parts of their rows.
+@cache
+def has_wide_vectors() -> bool:
+    """Whether torch computes with vectors of 512 bits on this machine's processor."""
+    return "AVX512" in torch.backends.cpu.get_cpu_capability()
 
-    Examples
-    --------
-    >>> out = torch.empty(1, 1)
-    >>> product_by_parts(torch.ones(5, 1), torch.ones(5, 1), 2, out)
-    >>> out
-    tensor([[5.]])
-    """
-    left, right, out = (t.squeeze(0) if t.ndim == 3 else t for t in (left, right, out))
-    each = len(left) // n_parts
-    most = each * n_parts
-    of_left, of_right = (t[:most].unflatten(0, (n_parts, each)) for t in (left, right))
-    torch.sum(torch.bmm(of_left.mT, of_right), 0, out=out)
-    if most < len(left):
-        out.addmm_(left[most:].mT, right[most:])
+
+def _upper_products_by_parts(factor: Tensor, d: int, n_parts: int, out: Tensor) -> None:
+    """The same for a single matrix, as the sum over parts of its rows."""
+    factor, out = (t[0] if t.ndim == 3 else t for t in (factor, out))
+    n_rows, width = factor.shape
+    most = n_rows - n_rows % n_parts
+    parts = factor[:most].unflatten(0, (n_parts, -1))
+    left, rest = parts.mT, factor[most:]
+    for start in range(0, d, _BLOCK_OF_PARTS):
+        stop = min(start + _BLOCK_OF_PARTS, d)
+        place = out[start:stop, start:width]
+        torch.sum(torch.bmm(left[:, start:stop], parts[..., start:]), 0, out=place)
+        if most < n_rows:
+            place.addmm_(rest[:, start:stop].mT, rest[:, start:])
 
 
 def _lower_gram(factor: Tensor, lam: Tensor) -> Tensor:

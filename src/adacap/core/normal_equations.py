@@ -20,7 +20,7 @@ from torch import Tensor
 from adacap.core.linalg import (
     cholesky_in_float64,
     cholesky_in_place,
-    product_by_parts,
+    has_wide_vectors,
     row_parts,
     solve_with,
     upper_products,
@@ -65,11 +65,16 @@ def solve_twice(A: Tensor, Y: Tensor, lam: Tensor) -> tuple[Tensor, Tensor, Tens
     together = d >= _LEAST_TOGETHER
     size = _matrix_size(d, q) if together else d + q
     M = A.new_empty(*A.shape[:-2], size if together else d, size)
-    if (n_parts := row_parts(A)) > 1:
+    n_set = d + q  # columns of M that are products
+    if row_parts(A) > 1:
         upper_products(A, d, M)
-        product_by_parts(A, Y, n_parts, M[..., :d, d : d + q])
+        M[..., :d, d : d + q] = (Y.mT @ A).mT  # faster than AᵀY: few rows times many columns
     else:
-        upper_products(_side_by_side(A, Y), d, M)
+        block = _side_by_side(A, Y)
+        upper_products(block, d, M)
+        n_set = block.shape[-1]
+    if n_set < size:
+        M[..., :d, n_set:] = 0
     found = _together(M, d, q, lam) if together else _apart(M, d, lam)
     return _one_by_one(cholesky_in_float64(A, lam), A.mT @ Y) if found is None else found
 
@@ -79,7 +84,7 @@ def _side_by_side(A: Tensor, Y: Tensor) -> Tensor:
     d, q = A.shape[-1], Y.shape[-1]
     if d < _LEAST_TOGETHER:
         return torch.cat([A, Y], -1)
-    block = A.new_empty(*A.shape[:-1], -(-(d + q) // _MULTIPLE) * _MULTIPLE)
+    block = A.new_empty(*A.shape[:-1], _width(d, q))
     block[..., :d] = A
     block[..., d : d + q] = Y
     block[..., d + q :].zero_()
@@ -89,16 +94,23 @@ def _side_by_side(A: Tensor, Y: Tensor) -> Tensor:
 def _matrix_size(d: int, q: int) -> int:
     """Size of the matrix to factorise, labels included, rounded up.
 
-    Columns that lie an even number of cache lines apart compete for the same places in the cache,
-    those a multiple of 4096 bytes apart most of all.
+    Columns that lie an even number of cache lines apart compete for the same places in the cache;
+    with wide vectors it pays to put them an odd number apart.
 
     Examples
     --------
-    >>> _matrix_size(512, 17), _matrix_size(128, 17)
-    (560, 160)
+    >>> _matrix_size(512, 17) in (544, 560), _matrix_size(128, 17)
+    (True, 160)
     """
-    width = -(-(d + q) // _MULTIPLE) * _MULTIPLE
-    return width if width < _LEAST_ODD else (width // _LINE | 1) * _LINE
+    width = _width(d, q)
+    if width < _LEAST_ODD or not has_wide_vectors():
+        return width
+    return (width // _LINE | 1) * _LINE
+
+
+def _width(d: int, q: int) -> int:
+    """Features and labels side by side, rounded up to where rows start as vectors do."""
+    return -(-(d + q) // _MULTIPLE) * _MULTIPLE
 
 
 def _one_by_one(L: Tensor, right: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -116,7 +128,6 @@ def _apart(M: Tensor, d: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | No
 
 def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """The same with room for the label block below; ``R`` has ``q`` columns, then zeros."""
-    M[..., :d, d + q :] = 0
     M[..., d:, d:] = _corner(M.shape[-1] - d, M.dtype, M.device)
     M.diagonal(dim1=-2, dim2=-1).add_(lam.unsqueeze(-1))  # c does not notice
     L = cholesky_in_place(M.mT)
