@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
+from adacap.core import linalg
 from adacap.core.linalg import (
     _LEAST_ROWS,
     cholesky_of_gram,
@@ -143,12 +144,14 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("wide", [True, False], ids=["wide", "narrow"])
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("n_rows", [100, 2 * _LEAST_ROWS + 1, 3 * _LEAST_ROWS + 2])
 @pytest.mark.parametrize("batch", [(), (1,), (2,)], ids=["none", "one", "two"])
 def test_upper_products_do_not_depend_on_how_rows_are_divided(
-    normal, threads, n_threads, n_rows, batch
+    normal, threads, n_threads, n_rows, batch, wide, monkeypatch
 ):
+    monkeypatch.setattr(linalg, "has_wide_vectors", lambda: wide)
     threads(n_threads)
     d, width = 150, 170
     factor = normal(*batch, n_rows, width)

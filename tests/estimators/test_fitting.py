@@ -254,6 +254,93 @@ def test_a_member_that_diverges_does_not_harm_the_others(data):
     assert not hasattr(model, "members_")
 
 
+# ------------------------------------------------------------------ members divided among threads
+
+
+@pytest.fixture
+def divided(monkeypatch):
+    """Members divide between two threads, however little there is to do; counts divided runs."""
+    before, runs = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    monkeypatch.setattr(fitting, "_LEAST_WORK", 0)
+    real = fitting.in_threads
+    monkeypatch.setattr(fitting, "in_threads", lambda tasks: runs.append(len(tasks)) or real(tasks))
+    yield runs
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("global_state_untouched")
+@pytest.mark.parametrize("bagging", ["seeds", "folds"])
+@pytest.mark.parametrize("architecture", ["glu", "mlp", Own])
+def test_members_in_threads_are_those_trained_one_by_one(
+    architecture, bagging, data, apart, divided
+):
+    def model():
+        return AdaCapRegressor(architecture=architecture, n_estimators=4, bagging=bagging, **GENTLE)
+
+    in_threads = model().fit(data.X, data.y)
+    assert divided
+    assert_same_members(in_threads, apart(model(), data.X, data.y), data.X)
+
+
+def test_members_in_threads_are_the_same_each_time(data, divided):
+    first, second = (
+        AdaCapRegressor(n_estimators=4, **SMALL).fit(data.X, data.y).predict(data.X)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert divided == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_estimators": 3}, {"n_estimators": 1}, {"n_estimators": 4, "callbacks": [Rows()]}],
+    ids=["odd", "single", "own callback"],
+)
+def test_members_that_do_not_divide_stay_together(options, data, divided):
+    AdaCapRegressor(**SMALL | options).fit(data.X, data.y)
+    assert divided == []
+
+
+def test_little_work_is_not_divided(data, divided, monkeypatch):
+    monkeypatch.setattr(fitting, "_LEAST_WORK", 10**9)
+    AdaCapRegressor(n_estimators=4, **SMALL).fit(data.X, data.y)
+    assert divided == []
+
+
+def test_one_bar_speaks_for_all_threads(data, divided, monkeypatch):
+    steps = []
+    monkeypatch.setattr(fitting.ProgressBar, "on_step", lambda bar, state: steps.append(state.step))
+    AdaCapRegressor(n_estimators=4, verbose=1, **SMALL).fit(data.X, data.y)
+    assert divided == [2]
+    assert steps == list(range(SMALL["max_iter"]))
+
+
+@pytest.mark.usefixtures("global_state_untouched")
+def test_a_net_that_diverges_in_a_thread_is_told(data, divided):
+    class Fragile(nn.Module):
+        n_built = 0
+
+        def __init__(self, d_in):
+            super().__init__()
+            self.linear = nn.Linear(d_in, 8)
+            Fragile.n_built += 1
+            self.register_buffer("boost", torch.tensor(1e25 if Fragile.n_built % 4 == 0 else 1.0))
+
+        def forward(self, x):
+            return self.linear(x) * self.boost
+
+    model = AdaCapRegressor(
+        architecture=Fragile, n_estimators=4, scheme="plain", refit_net=False, **SMALL
+    )
+    with (
+        pytest.raises(ArithmeticError, match="diverged at step 0"),
+        pytest.warns(UserWarning, match="one by one, since one of them diverged"),
+    ):
+        model.fit(data.X, data.y)
+    assert divided == [2]
+
+
 # ------------------------------------------------------------------------ n_jobs, seeds
 
 

@@ -133,7 +133,7 @@ def _together(M: Tensor, d: int, q: int, lam: Tensor) -> tuple[Tensor, Tensor, T
     L = cholesky_in_place(M.mT)
     if L is None:
         return None
-    right = _right(d, q, M.dtype, M.device).expand(*M.shape[:-2], -1, -1)
+    right = _right(d, q, M.shape[-1], M.dtype, M.device).expand(*M.shape[:-2], -1, -1)
     first: Tensor = torch.linalg.solve_triangular(L.mT, right.mT, upper=True)  # [B; −I]
     return first[..., :d, :], solve_with(L, first)[..., :d, :], L[..., :d, :d]
 
@@ -147,8 +147,8 @@ def _corner(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 
 @lru_cache(maxsize=32)
 @torch.inference_mode(False)  # kept for callers in any mode
-def _right(d: int, q: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _right(d: int, q: int, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """``[0; −√c·I]``, transposed."""
-    rows = torch.zeros(q, _matrix_size(d, q), dtype=dtype, device=device)
+    rows = torch.zeros(q, size, dtype=dtype, device=device)
     rows[:, d : d + q] = -_corner(q, dtype, device).sqrt()
     return rows

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from joblib import Parallel, delayed
@@ -19,7 +20,7 @@ from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.held_out import HeldOut, LeftOut, held_out, solve_rows
 from adacap.exceptions import DivergenceError
 from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
-from adacap.training.callbacks import Callback, DofTrace
+from adacap.training.callbacks import Callback, DofTrace, ProgressBar
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
 from adacap.training.dithering import Dither, DitheredObjective
@@ -28,6 +29,7 @@ from adacap.training.loop import Trained, train
 from adacap.training.members import Members, Net, can_stack
 from adacap.training.objectives import MLRObjective, Objective, PlainObjective
 from adacap.training.refit import MOST_REFIT
+from adacap.training.threads import in_threads, one_thread
 
 __all__ = [
     "FittedMember",
@@ -40,6 +42,7 @@ __all__ = [
 ]
 
 _MOST_STACKED = 64_000_000  # hidden activations of one stacked step, in numbers
+_LEAST_WORK = 16_000_000  # rows times weights of a net from which members divide among threads
 _DIVERGED = "one of them diverged"
 
 
@@ -100,16 +103,6 @@ def seeded(seed: int) -> Iterator[None]:
         else:  # without looking for devices, and writing down who asked for each that is not there
             torch.default_generator.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def fit_members(
@@ -241,8 +234,36 @@ class _Run:
         groups = list(self._groups(nets, members))
         for i, group in enumerate(groups):
             recipe = _share_of_time(self.recipe, len(groups) - i)
-            results.update(zip(group, self._train(recipe, nets, members, group), strict=True))
+            parts = self._parts(nets, members, group)
+            train_part = partial(self._train, recipe, nets, members)
+            with seeded(members[group[0]].seed):
+                if len(parts) == 1:
+                    trained = [train_part(group, self.callbacks)]
+                else:  # one bar speaks for all
+                    tasks = [partial(train_part, part, ()) for part in parts]
+                    tasks[0] = partial(train_part, parts[0], self.callbacks)
+                    trained = in_threads(tasks)
+            for part, found in zip(parts, trained, strict=True):
+                results.update(zip(part, found, strict=True))
         return [results[k] for k in range(len(nets))]
+
+    def _parts(
+        self, nets: list[Net], members: Sequence[MemberRows], group: list[int]
+    ) -> list[list[int]]:
+        """Members for each thread; all together where a thread of its own would not pay.
+
+        It pays where arithmetic is most of a step. Then threads that wait for each other after
+        every product lose to threads that do whole steps.
+        """
+        n_threads, net = torch.get_num_threads(), nets[group[0]]
+        n_rows = min(len(members[group[0]].train), self.recipe.config.batch_size)
+        work = n_rows * sum(weight.numel() for weight in net.parameters())
+        own = all(isinstance(callback, ProgressBar) for callback in self.callbacks)
+        pays = own and n_threads > 1 and self.rows.x.device.type == "cpu" and work >= _LEAST_WORK
+        if not pays or len(group) % n_threads:
+            return [group]
+        size = len(group) // n_threads
+        return [group[start : start + size] for start in range(0, len(group), size)]
 
     def _groups(self, nets: list[Net], members: Sequence[MemberRows]) -> Iterator[list[int]]:
         """Members of equal sizes, in groups whose activations fit in memory."""
@@ -260,15 +281,20 @@ class _Run:
         def alone(k: int) -> Trained:
             in_turn = self.n_jobs in (None, 1)
             recipe = _share_of_time(self.recipe, len(nets) - k if in_turn else 1)
-            with _one_thread():
-                return self._train(recipe, nets, members, [k])[0]
+            with one_thread(), seeded(members[k].seed):
+                return self._train(recipe, nets, members, [k], self.callbacks)[0]
 
         every = range(len(nets))
         results: list[Trained] = Parallel(n_jobs=self.n_jobs)(delayed(alone)(k) for k in every)
         return results
 
     def _train(
-        self, recipe: Recipe, nets: list[Net], members: Sequence[MemberRows], group: list[int]
+        self,
+        recipe: Recipe,
+        nets: list[Net],
+        members: Sequence[MemberRows],
+        group: list[int],
+        callbacks: tuple[Callback, ...],
     ) -> list[Trained]:
         """Train the members of one group as one computation."""
         chosen = [_seen_by(recipe.config, members[k]) for k in group]
@@ -287,16 +313,15 @@ class _Run:
             extra = (DofTrace(fit_intercept=recipe.fit_intercept),)
             if not self.start_from:
                 stack.set_lambda(_start_lambda(recipe, stack, data, chosen))
-        with seeded(chosen[0].seed):
-            return train(
-                stack,
-                data,
-                _objective(recipe, chosen),
-                recipe.config,
-                score=recipe.score,
-                callbacks=(*extra, *self.callbacks),
-                keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
-            )
+        return train(
+            stack,
+            data,
+            _objective(recipe, chosen),
+            recipe.config,
+            score=recipe.score,
+            callbacks=(*extra, *callbacks),
+            keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
+        )
 
 
 def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:

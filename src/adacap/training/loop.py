@@ -24,6 +24,7 @@ from adacap.training.members import Members, Net
 from adacap.training.objectives import Objective, StepLoss
 from adacap.training.scores import scorer
 from adacap.training.stepping import Stepper
+from adacap.training.threads import stop_asked
 
 __all__ = ["Trained", "train"]
 
@@ -146,7 +147,7 @@ def train(
                 callback.on_step(state)
             records.append(record)
             late = config.deadline is not None and now + (now - last) > config.deadline
-            if best.exhausted(step) or state.stop or late:
+            if best.exhausted(step) or state.stop or late or stop_asked():
                 break
             last = now
     return best.result(records, trace)
