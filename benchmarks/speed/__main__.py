@@ -201,7 +201,7 @@ def bags(clock: Clock) -> list[Row]:
             key, both, bare = ("bag", n, name), actions(N_STEPS), name == "MLP, J = 512"
             if bare:
                 both["bare"] = arithmetic_of_bag(n)
-            times = clock.medians(key, both, 7.0, least=2, warm=actions(2))
+            times = clock.medians(key, both, 7.0 if bare else 4.0, least=2, warm=actions(2))
             rows.append(
                 {
                     "n": n,

@@ -80,8 +80,8 @@ def row_parts(factor: Tensor) -> int:
     """Parts into which to divide the rows ``(..., m, k)`` of a product ``FᵀF``; 1 for undivided.
 
     Many rows of a single net are divided among the threads: each forms the products of its own
-    part, which stays in its cache, and waits for no other. It pays where arithmetic is so fast
-    that waiting counts, which is with wide vectors; elsewhere threads share columns.
+    part, which stays in its cache, and waits for no other. That pays where arithmetic is fast
+    beside waiting, for which wide vectors are the sign; elsewhere threads share columns.
     """
     n_rows, width = factor.shape[-2:]
     if not has_wide_vectors() or factor.device.type != "cpu" or factor.numel() > n_rows * width:
