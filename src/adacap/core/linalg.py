@@ -22,7 +22,7 @@ __all__ = [
     "upper_products",
 ]
 
-_BLOCK = 96  # columns of a Gram product formed at a time, upper blocks left out
+_BLOCK = 128  # columns of a Gram product formed at a time, upper blocks left out
 _LEAST_BY_BLOCKS = 256  # columns from which that is cheaper than the whole product
 _BLOCK_OF_PARTS = 64  # the same where rows are divided among threads
 _LEAST_ROWS = 512  # of the part of a thread
