@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -44,6 +44,34 @@ class FlattensRows(nn.Module):
 
     def forward(self, x):
         return torch.relu(self.linear(x)) if float(x.detach().sum()) > -1e9 else self.linear(x)
+
+
+def fragile(n):
+    """A backbone of which every n-th net overflows."""
+
+    class Fragile(nn.Module):
+        n_built = 0
+
+        def __init__(self, d_in):
+            super().__init__()
+            self.linear = nn.Linear(d_in, 8)
+            Fragile.n_built += 1
+            self.register_buffer("boost", torch.tensor(1.0 if Fragile.n_built % n else 1e25))
+
+        def forward(self, x):
+            return self.linear(x) * self.boost
+
+    return Fragile
+
+
+@contextmanager
+def told_of_divergence():
+    """All members are tried apart, after a warning, before the error."""
+    with (
+        pytest.raises(ArithmeticError, match="diverged at step 0"),
+        pytest.warns(UserWarning, match="one by one, since one of them diverged"),
+    ):
+        yield
 
 
 class Rows(Callback):
@@ -231,25 +259,10 @@ def test_a_single_net_never_warns(data):
 def test_a_member_that_diverges_does_not_harm_the_others(data):
     """One of two nets sees its loss overflow: they are trained again, apart."""
 
-    class Fragile(nn.Module):
-        n_built = 0
-
-        def __init__(self, d_in):
-            super().__init__()
-            self.linear = nn.Linear(d_in, 8)
-            Fragile.n_built += 1
-            self.register_buffer("boost", torch.tensor(1.0 if Fragile.n_built % 2 else 1e25))
-
-        def forward(self, x):
-            return self.linear(x) * self.boost
-
     model = AdaCapRegressor(
-        architecture=Fragile, n_estimators=2, scheme="plain", refit_net=False, **SMALL
+        architecture=fragile(2), n_estimators=2, scheme="plain", refit_net=False, **SMALL
     )
-    with (
-        pytest.raises(ArithmeticError, match="diverged at step 0"),
-        pytest.warns(UserWarning, match="one by one, since one of them diverged"),
-    ):
+    with told_of_divergence():
         model.fit(data.X, data.y)
     assert not hasattr(model, "members_")
 
@@ -318,25 +331,10 @@ def test_one_bar_speaks_for_all_threads(data, divided, monkeypatch):
 
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_net_that_diverges_in_a_thread_is_told(data, divided):
-    class Fragile(nn.Module):
-        n_built = 0
-
-        def __init__(self, d_in):
-            super().__init__()
-            self.linear = nn.Linear(d_in, 8)
-            Fragile.n_built += 1
-            self.register_buffer("boost", torch.tensor(1e25 if Fragile.n_built % 4 == 0 else 1.0))
-
-        def forward(self, x):
-            return self.linear(x) * self.boost
-
     model = AdaCapRegressor(
-        architecture=Fragile, n_estimators=4, scheme="plain", refit_net=False, **SMALL
+        architecture=fragile(4), n_estimators=4, scheme="plain", refit_net=False, **SMALL
     )
-    with (
-        pytest.raises(ArithmeticError, match="diverged at step 0"),
-        pytest.warns(UserWarning, match="one by one, since one of them diverged"),
-    ):
+    with told_of_divergence():
         model.fit(data.X, data.y)
     assert divided == [2]
 
