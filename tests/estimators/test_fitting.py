@@ -11,7 +11,7 @@ from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor
 from adacap.estimators import fitting
-from adacap.estimators.fitting import seeded
+from adacap.estimators.building import seeded
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}

@@ -1,4 +1,4 @@
-"""From encoded rows to trained members: build, start λ, train together or apart, freeze."""
+"""From encoded rows to trained members: train together or apart, freeze."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,12 +13,11 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor, nn
 
-from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
-from adacap.core.permutation import draw_permutations, stack_labels
+from adacap.estimators.building import build, probe, seeded, start_lambda
 from adacap.estimators.held_out import HeldOut, LeftOut, held_out, solve_rows
 from adacap.exceptions import DivergenceError
-from adacap.nn.heads import LinearHead, TikhonovHead, linear_from
+from adacap.nn.heads import TikhonovHead, linear_from
 from adacap.training.callbacks import Callback, DofTrace, ProgressBar
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
@@ -36,7 +34,6 @@ __all__ = [
     "Recipe",
     "Rows",
     "fit_members",
-    "seeded",
     "solved_share",
     "width_of",
 ]
@@ -92,17 +89,6 @@ class FittedMember:
     rows: MemberRows
     held_out: HeldOut | None = None
     left_out: LeftOut | None = None
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Torch's global generators set to ``seed`` inside, as they were outside."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        if any(kind.is_available() for kind in (torch.cuda, torch.backends.mps, torch.xpu)):
-            torch.manual_seed(seed)
-        else:  # without looking for devices, and writing down who asked for each that is not there
-            torch.default_generator.manual_seed(seed)
-        yield
 
 
 def fit_members(
@@ -220,7 +206,7 @@ class _Run:
     def _net(self, k: int, member: MemberRows) -> Net:
         if self.start_from:
             return copy.deepcopy(self.start_from[k].trainable)
-        return _build(self.recipe, self.rows, member.seed)
+        return build(self.recipe, self.rows, member.seed)
 
     def _why_apart(self, nets: list[Net]) -> str | None:
         if len(nets) == 1:
@@ -267,7 +253,7 @@ class _Run:
 
     def _groups(self, nets: list[Net], members: Sequence[MemberRows]) -> Iterator[list[int]]:
         """Members of equal sizes, in groups whose activations fit in memory."""
-        width = _probe(nets[0].backbone, self.rows.x).shape[1]
+        width = probe(nets[0].backbone, self.rows.x).shape[1]
         sizes: dict[tuple[int, int], list[int]] = {}
         for k, member in enumerate(members):
             sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
@@ -312,7 +298,7 @@ class _Run:
         if recipe.scheme != "plain":
             extra = (DofTrace(fit_intercept=recipe.fit_intercept),)
             if not self.start_from:
-                stack.set_lambda(_start_lambda(recipe, stack, data, chosen))
+                stack.set_lambda(start_lambda(recipe, stack, data, chosen))
         return train(
             stack,
             data,
@@ -342,38 +328,6 @@ def _objective(recipe: Recipe, members: Sequence[MemberRows]) -> Objective:
     return DitheredObjective(objective, recipe.dither, [member.seed for member in members])
 
 
-def _build(recipe: Recipe, rows: Rows, seed: int) -> Net:
-    with seeded(seed):
-        backbone = recipe.make_backbone().to(rows.x.device)
-        width = _probe(backbone, rows.x).shape[1]
-        head: TikhonovHead | LinearHead
-        if recipe.scheme == "plain":
-            head = LinearHead(width, rows.targets.shape[1])
-        else:
-            head = TikhonovHead(fit_intercept=recipe.fit_intercept)
-        net = Net(backbone, head.to(rows.x.device))
-        if recipe.initialise is not None:
-            recipe.initialise(net)
-    return net
-
-
-@torch.no_grad()
-def _probe(backbone: nn.Module, x: Tensor) -> Tensor:
-    """Features of two rows, to learn J and to refuse a wrong shape before training."""
-    was_training = backbone.training
-    backbone.eval()
-    sample = x[:2]
-    hidden = backbone(sample)
-    backbone.train(was_training)
-    if not isinstance(hidden, Tensor) or hidden.ndim != 2 or len(hidden) != len(sample):
-        got = tuple(hidden.shape) if isinstance(hidden, Tensor) else type(hidden).__name__
-        raise ValueError(
-            f"The backbone must map {len(sample)} rows to a tensor of shape ({len(sample)}, J), "
-            f"got {got}. Flatten its output, for example with nn.Flatten()."
-        )
-    return hidden
-
-
 def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
     deadline = recipe.config.deadline
     if deadline is None:
@@ -381,40 +335,6 @@ def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
     now = time.perf_counter()
     fair = now + max(deadline - now, 0.0) / n_left
     return replace(recipe, config=replace(recipe.config, deadline=fair))
-
-
-@torch.no_grad()
-def _start_lambda(
-    recipe: Recipe, stack: Members, data: TrainingData, group: Sequence[MemberRows]
-) -> Tensor:
-    """λ of every member on its first minibatch, by rule or as given."""
-    x = data.x
-    if not isinstance(recipe.lambda_init, str):
-        return torch.full((len(group),), float(recipe.lambda_init), dtype=x.dtype, device=x.device)
-    batch = next(data.batches(recipe.config.batch_size))
-    stack.train(False)
-    hidden = stack.hidden(batch.x)
-    if n_bad := int((~hidden.isfinite()).sum()):
-        raise DivergenceError(
-            f"The backbone gives {n_bad} NaN or infinite features out of {hidden.numel()} before "
-            "the first step. Check its layers and the scale of what it is given."
-        )
-    starts = []
-    for k, member in enumerate(group):
-        labels = batch.labels[k]
-        if labels.shape[-2] == 1:  # the rule needs permuted labels even where training does not
-            draws = torch.Generator().manual_seed(member.seed)
-            index = draw_permutations(len(labels), max(recipe.n_permutations, 1), draws)
-            labels = stack_labels(labels[:, 0], index.to(labels.device))
-        starts.append(
-            initial_lambda(
-                hidden[k], labels, recipe.grid.to(hidden.device),
-                loss=recipe.loss, form=recipe.mlr_form,
-                sample_weight=None if batch.weight is None else batch.weight[k],
-                fit_intercept=recipe.fit_intercept,
-            )
-        )  # fmt: skip
-    return torch.stack(starts).to(x.dtype)
 
 
 def _rows_to_solve(recipe: Recipe, member: MemberRows) -> Tensor:

@@ -17,9 +17,10 @@ from torch.nn.parameter import is_lazy
 
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.building import seeded
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.ensemble import summary
-from adacap.estimators.fitting import FittedMember, seeded
+from adacap.estimators.fitting import FittedMember
 from adacap.estimators.inputs import device_of, feature_names
 from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance

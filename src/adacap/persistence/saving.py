@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from adacap._version import __version__
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec
-from adacap.estimators.fitting import FittedMember, _probe
+from adacap.estimators.building import probe
+from adacap.estimators.fitting import FittedMember
 from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
@@ -149,4 +150,4 @@ def tensors_of(backbone: nn.Module, head: nn.Module, linear: nn.Module) -> dict[
 
 def hidden_of_zeros(backbone: nn.Module, shape: Sequence[int], device: torch.device) -> Tensor:
     """Features of an input of zeros, which every backbone meets as padding in predict."""
-    return _probe(backbone, torch.zeros(2, *shape, device=device))[0]
+    return probe(backbone, torch.zeros(2, *shape, device=device))[0]
