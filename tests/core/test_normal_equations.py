@@ -27,17 +27,22 @@ def two_threads():
     torch.set_num_threads(before)
 
 
+def assert_solved(A, Y, lam):
+    """Both solutions and the factor obey their equations."""
+    B, S, L = solve_twice(A, Y, lam)
+    M = gram(A, lam)
+    torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(L, torch.linalg.cholesky(M), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("d", SIZES)
 @pytest.mark.parametrize("q", [1, 17, 33])
 @pytest.mark.parametrize("batch", [(), (2,)], ids=["one", "two"])
 def test_both_solves(normal, wide, d, q, batch):
     A, Y = normal(*batch, d + 7, d), normal(*batch, d + 7, q)
     lam = torch.tensor([0.3, 2.0] if batch else 0.7, dtype=A.dtype)
-    B, S, L = solve_twice(A, Y, lam)
-    M = gram(A, lam)
-    torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(L, torch.linalg.cholesky(M), rtol=1e-9, atol=1e-9)
+    assert_solved(A, Y, lam)
 
 
 @pytest.mark.parametrize("n", [1024, 1639])
@@ -47,11 +52,7 @@ def test_rows_divided_among_threads(normal, two_threads, wide, n, d, batch):
     A, Y = normal(*batch, n, d), normal(*batch, n, 5)
     lam = torch.full(batch, 0.7, dtype=A.dtype)
     assert row_parts(A) == (2 if wide else 1)
-    B, S, L = solve_twice(A, Y, lam)
-    M = gram(A, lam)
-    torch.testing.assert_close(M @ B, A.mT @ Y, rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(M @ S, B, rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(L, torch.linalg.cholesky(M), rtol=1e-9, atol=1e-9)
+    assert_solved(A, Y, lam)
 
 
 @pytest.mark.parametrize("d", [64, 160])
