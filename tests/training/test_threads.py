@@ -97,3 +97,30 @@ def test_one_thread_is_given_back_after_an_error():
     with pytest.raises(ValueError, match="no"):
         fails()
     assert seen == [1]
+
+
+def test_callers_that_overlap_give_back_what_the_first_found():
+    inside, leave = threading.Event(), threading.Event()
+
+    def first():
+        with one_thread():
+            inside.set()
+            assert leave.wait(60)
+
+    caller = threading.Thread(target=first)
+    caller.start()
+    assert inside.wait(60)
+    with one_thread():  # sees the 1 that the other caller set
+        leave.set()
+        caller.join()
+        assert torch.mm(torch.eye(2), torch.eye(2)).trace() == 2
+    assert torch.get_num_threads() == 3
+
+
+def test_one_thread_inside_another_changes_nothing():
+    def task():
+        with one_thread():
+            pass
+        return torch.get_num_threads()
+
+    assert in_threads([task]) == [1]

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from adacap.estimators.inputs import as_input
+from adacap.training.members import is_mode_free
+from adacap.training.threads import in_threads, one_thread
 
 __all__ = ["chunked_outputs"]
 
 _WORK_AT_ONCE = 2**27  # multiplications of one layer
+_LEAST_CHUNKS = 4  # of a thread, from which starting it pays
+_STILL_WHEN_EVALUATED = (nn.modules.batchnorm._BatchNorm, nn.modules.dropout._DropoutNd)
 
 
-@torch.inference_mode()
 def chunked_outputs(
     network: nn.Module, encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None
 ) -> npt.NDArray[np.float32]:
     """Outputs of a network in evaluation mode.
 
     Every chunk is padded to the same number of rows: products of one shape round alike, so that a
-    row's prediction does not depend on its company.
+    row's prediction does not depend on its company. For the same reason a chunk is the work of one
+    thread, whether or not others take further chunks beside it. A net with layers of unknown
+    habits takes chunk after chunk, each with all threads.
 
     Parameters
     ----------
@@ -41,8 +51,31 @@ def chunked_outputs(
     """
     size = _rows_at_once(network)
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
-    found: torch.Tensor | None = None
-    for start in range(0, len(encoded), size):
+    fill = partial(_fill, network, encoded, sample_shape, device, size)
+    first, *more = range(0, len(encoded), size)
+    shares = device.type == "cpu" and _can_share(network)
+    n_threads = min(torch.get_num_threads(), len(more) // _LEAST_CHUNKS) if shares else 1
+    with one_thread() if shares else nullcontext():
+        found = fill([first] if n_threads > 1 else [first, *more])
+    if n_threads > 1:
+        pending = deque(more)  # a thread that is held up leaves more to the others
+        in_threads([partial(fill, _taken_from(pending), found) for _ in range(n_threads)])
+    result: npt.NDArray[np.float32] = found.numpy()
+    return result
+
+
+@torch.inference_mode()
+def _fill(
+    network: nn.Module,
+    encoded: npt.NDArray[np.float32],
+    sample_shape: tuple[int, ...] | None,
+    device: torch.device,
+    size: int,
+    starts: Iterable[int],
+    found: Tensor | None = None,
+) -> Tensor:
+    """Write the outputs of the chunks that begin at ``starts`` where they belong."""
+    for start in starts:
         x = as_input(encoded[start : start + size], sample_shape, device)
         if n_missing := size - len(x):
             x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
@@ -51,11 +84,28 @@ def chunked_outputs(
             found = torch.empty(len(encoded), *output.shape[1:], dtype=output.dtype)
         found[start : start + size] = output[: len(encoded) - start]
     assert found is not None  # there is a row at least
-    result: npt.NDArray[np.float32] = found.numpy()
-    return result
+    return found
+
+
+def _taken_from(pending: deque[int]) -> Iterator[int]:
+    """What is left, each taken by one of the threads that ask."""
+    while True:
+        try:
+            yield pending.popleft()
+        except IndexError:
+            return
+
+
+def _can_share(network: nn.Module) -> bool:
+    """Whether several threads can be in the network at once: no layer of it keeps anything."""
+    return all(
+        (is_mode_free(layer) or isinstance(layer, _STILL_WHEN_EVALUATED))
+        and not (layer._forward_hooks or layer._forward_pre_hooks)
+        for layer in network.modules()
+    )
 
 
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widths = [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
-    return max(1024, min(2048, _WORK_AT_ONCE // max(widths, default=256) ** 2))
+    return max(512, min(1024, _WORK_AT_ONCE // max(widths, default=256) ** 2))

@@ -15,7 +15,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from adacap.nn.heads import LinearHead, TikhonovHead
 from adacap.training.chain import Chain, Weights, chain_of
 
-__all__ = ["Members", "Net", "can_stack"]
+__all__ = ["Members", "Net", "can_stack", "is_mode_free"]
 
 
 class Net(nn.Module):
@@ -62,7 +62,7 @@ def can_stack(net: Net, x: Tensor, *others: Net) -> str | None:
         for key, value in vars(layer).items():
             if isinstance(value, Tensor):
                 return f"the tensor {key!r} of layer {name!r} is neither parameter nor buffer"
-    if all(_is_mode_free(layer) for layer in net.modules()):
+    if all(is_mode_free(layer) for layer in net.modules()):
         return None  # known to behave
     try:
         return _rehearse([net, *others] if others else [net, net], x[:2])
@@ -125,7 +125,7 @@ class Members:
         self._chain = self._make_chain()
         self._graph: Tensor | None = None
         acting = self.nets[0] if self._template is None else self._template
-        self.has_modes = not all(_is_mode_free(layer) for layer in acting.modules())
+        self.has_modes = not all(is_mode_free(layer) for layer in acting.modules())
         # A forward pass may put other buffers in place, never other parameters.
         has_buffers = any(True for _ in self.nets[0].buffers())
         self._fixed = None if has_buffers else dict(self._read_state())
@@ -288,9 +288,9 @@ def _transposed(leaf: Tensor) -> Tensor:
     return leaf.detach().mT.contiguous().requires_grad_(leaf.requires_grad)
 
 
-def _is_mode_free(layer: nn.Module) -> bool:
-    own = type(layer).__module__ in ("adacap.nn.backbones", "adacap.nn.heads", __name__)
-    return own or type(layer) in _MODE_FREE
+def is_mode_free(layer: nn.Module) -> bool:
+    """Whether a layer is known to compute the same in both modes and to keep nothing of it."""
+    return type(layer).__module__.startswith("adacap.") or type(layer) in _MODE_FREE
 
 
 def _tensors(net: Net) -> Iterator[tuple[str, Tensor]]:

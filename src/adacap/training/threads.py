@@ -1,4 +1,9 @@
-"""Whole trainings side by side, each on one thread of torch's."""
+"""Whole pieces of work side by side, each on one thread of torch's.
+
+How many threads torch has is one number for the process, although each thread computes by the one
+it set itself. So the number is put down by the first caller that changes it and put back by every
+one, in whatever order several callers come and go.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +19,46 @@ __all__ = ["in_threads", "one_thread", "stop_asked"]
 
 T = TypeVar("T")
 
-_local = threading.local()
+_local = threading.local()  # of a thread: whether it has been asked to stop, whether it is alone
+_lock = threading.Lock()
+_n_changed = 0  # callers inside one_thread or in_threads
+_n_threads = 1  # that torch had before the first of them
+
+
+@contextmanager
+def _given_back() -> Iterator[None]:
+    """Torch's number of threads free to change inside, as it was before outside."""
+    global _n_changed, _n_threads
+    with _lock:
+        if _n_changed == 0:
+            _n_threads = torch.get_num_threads()
+        _n_changed += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_changed -= 1
+            torch.set_num_threads(_n_threads)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Have torch compute on the calling thread alone inside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if getattr(_local, "alone", False):
+        yield
+        return
+    with _given_back(), _alone():
+        yield
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    torch.set_num_threads(1)  # of this thread, and of those that come up meanwhile
+    _local.alone = True
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        _local.alone = False
 
 
 def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
@@ -48,29 +81,25 @@ def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
     >>> in_threads([lambda: 1, lambda: torch.get_num_threads() + 1])
     [1, 2]
     """
-    before = torch.get_num_threads()
     stop = threading.Event()
 
     def run(task: Callable[[], T]) -> T:
-        torch.set_num_threads(1)  # of this thread, and of those that come up meanwhile
         _local.stop = stop
-        try:
-            return task()
-        except BaseException:
-            stop.set()
-            raise
-
-    try:
-        with ThreadPoolExecutor(len(tasks)) as pool:
-            futures = [pool.submit(run, task) for task in tasks]
+        with _alone():
             try:
-                wait(futures)
-            except BaseException:  # Ctrl-C, for one
+                return task()
+            except BaseException:
                 stop.set()
                 raise
-            return [future.result() for future in futures]
-    finally:
-        torch.set_num_threads(before)
+
+    with _given_back(), ThreadPoolExecutor(len(tasks)) as pool:
+        futures = [pool.submit(run, task) for task in tasks]
+        try:
+            wait(futures)
+        except BaseException:  # Ctrl-C, for one
+            stop.set()
+            raise
+        return [future.result() for future in futures]
 
 
 def stop_asked() -> bool:

@@ -1,0 +1,96 @@
+"""Outputs in chunks: the same for a row alone and in company, on one thread and on several."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from adacap.estimators import predicting
+from adacap.estimators.ensemble import Ensemble
+from adacap.estimators.predicting import chunked_outputs
+from adacap.nn import GLU, MLP
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def threads_used(monkeypatch):
+    """How many threads each prediction was divided among."""
+    used = []
+    real = predicting.in_threads
+    monkeypatch.setattr(
+        predicting, "in_threads", lambda tasks: used.append(len(tasks)) or real(tasks)
+    )
+    return used
+
+
+def rows(n, d=6):
+    return np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+
+
+def bag():
+    nets = [nn.Sequential(net, nn.Linear(32, 2)) for net in (GLU(6, width=32), MLP(6, width=32))]
+    return Ensemble(nets).eval()
+
+
+def test_many_rows_are_divided_among_threads(two_threads, threads_used):
+    network, x = bag(), rows(9 * 1024 + 5)
+    found = chunked_outputs(network, x, None)
+    assert threads_used == [2]
+    with torch.inference_mode():
+        expected = network(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_row_has_one_prediction(two_threads, threads_used):
+    network, x = bag(), rows(9 * 1024)
+    together = chunked_outputs(network, x, None)
+    torch.set_num_threads(1)
+    np.testing.assert_array_equal(chunked_outputs(network, x, None), together)
+    torch.set_num_threads(2)
+    for k in (0, 1023, 5000, len(x) - 1):
+        np.testing.assert_array_equal(chunked_outputs(network, x[[k]], None)[0], together[k])
+    assert threads_used == [2]
+
+
+class Counter(nn.Module):
+    """A layer that keeps something: how many calls are under way."""
+
+    def __init__(self):
+        super().__init__()
+        self.n_inside = self.n_most = 0
+
+    def forward(self, x):
+        self.n_inside += 1
+        self.n_most = max(self.n_most, self.n_inside)
+        threading.Event().wait(0.001)
+        self.n_inside -= 1
+        return x
+
+
+def hooked():
+    layer = nn.Linear(6, 2)
+    layer.register_forward_hook(lambda *_: None)
+    return layer
+
+
+@pytest.mark.parametrize("layer", [Counter(), hooked()], ids=["unknown", "hooked"])
+def test_a_net_that_may_keep_something_takes_chunk_after_chunk(two_threads, threads_used, layer):
+    found = chunked_outputs(nn.Sequential(layer).eval(), rows(20 * 1024), None)
+    assert threads_used == []
+    assert len(found) == 20 * 1024
+    assert getattr(layer, "n_most", 1) == 1
+
+
+def test_batch_norm_and_dropout_are_still_when_evaluated(two_threads, threads_used):
+    network = nn.Sequential(MLP(6, width=16, batch_norm=True, dropout=0.5), nn.Linear(16, 1)).eval()
+    chunked_outputs(network, rows(12 * 1024), None)
+    assert threads_used == [2]
