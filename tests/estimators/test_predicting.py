@@ -42,7 +42,7 @@ def bag():
 
 
 def test_many_rows_are_divided_among_threads(two_threads, threads_used):
-    network, x = bag(), rows(9 * 1024 + 5)
+    network, x = bag(), rows(9 * 2048 + 5)
     found = chunked_outputs(network, x, None)
     assert threads_used == [2]
     with torch.inference_mode():
@@ -51,12 +51,12 @@ def test_many_rows_are_divided_among_threads(two_threads, threads_used):
 
 
 def test_a_row_has_one_prediction(two_threads, threads_used):
-    network, x = bag(), rows(9 * 1024)
+    network, x = bag(), rows(9 * 2048)
     together = chunked_outputs(network, x, None)
     torch.set_num_threads(1)
     np.testing.assert_array_equal(chunked_outputs(network, x, None), together)
     torch.set_num_threads(2)
-    for k in (0, 1023, 5000, len(x) - 1):
+    for k in (0, 2047, 5000, len(x) - 1):
         np.testing.assert_array_equal(chunked_outputs(network, x[[k]], None)[0], together[k])
     assert threads_used == [2]
 
@@ -92,5 +92,5 @@ def test_a_net_that_may_keep_something_takes_chunk_after_chunk(two_threads, thre
 
 def test_batch_norm_and_dropout_are_still_when_evaluated(two_threads, threads_used):
     network = nn.Sequential(MLP(6, width=16, batch_norm=True, dropout=0.5), nn.Linear(16, 1)).eval()
-    chunked_outputs(network, rows(12 * 1024), None)
+    chunked_outputs(network, rows(9 * 2048), None)
     assert threads_used == [2]

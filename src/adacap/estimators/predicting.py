@@ -18,7 +18,7 @@ from adacap.training.threads import in_threads, one_thread
 
 __all__ = ["chunked_outputs"]
 
-_WORK_AT_ONCE = 2**27  # multiplications of one layer
+_WORK_AT_ONCE = 2**26  # multiplications of one layer
 _LEAST_CHUNKS = 4  # of a thread, from which starting it pays
 _STILL_WHEN_EVALUATED = (nn.modules.batchnorm._BatchNorm, nn.modules.dropout._DropoutNd)
 
@@ -108,4 +108,4 @@ def _can_share(network: nn.Module) -> bool:
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widths = [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
-    return max(512, min(1024, _WORK_AT_ONCE // max(widths, default=256) ** 2))
+    return max(512, min(2048, _WORK_AT_ONCE // max(widths, default=256) ** 2))
