@@ -49,6 +49,7 @@ class _Solved(NamedTuple):
     size: Tensor | float  # N, a sum of weights where rows have weights
     n_targets: int
     primal: bool
+    room: Tensor | None = None  # memory of A, where it is a copy, for the gradient at it
 
 
 def _solve(
@@ -69,16 +70,16 @@ def _solve(
     n_samples, d_hidden = hidden.shape[-2:]
     q = Y.shape[-1]
     n_targets = q // n_sets
+    A = _prepare(hidden, mean, root)
+    room = None if A is hidden else A
     if d_hidden < n_samples:  # M = AᵀA + λI,  B = M⁻¹AᵀY,  S = M⁻¹B,  −R = AB − Y
-        A = _prepare(hidden, mean, root)
         B, S, L = solve_twice(A, Y, lam)
         product = A @ _beside(B, S)  # [AB, AS]
         norms = product[..., :q].sub_(Y).square().sum(-2).sqrt()
         coef = B[..., :n_targets]
         rho = _per_set(norms, count, n_sets)
-        return _Solved(rho, coef, L, lam, B, S, product, root, count, n_targets, True)
+        return _Solved(rho, coef, L, lam, B, S, product, root, count, n_targets, True, room)
     # K = AAᵀ + λI,  α = K⁻¹Y,  S = K⁻¹α,  R = λα
-    A = _prepare(hidden, mean, root)
     L = cholesky_of_gram(A.mT, lam)
     alpha = solve_with(L, Y)
     twice, columns = None, alpha[..., :n_targets]
@@ -89,7 +90,7 @@ def _solve(
     norms = torch.linalg.vector_norm(alpha, dim=-2) * lam.unsqueeze(-1)
     coef = product[..., :n_targets, :].mT
     rho = _per_set(norms, count, n_sets)
-    return _Solved(rho, coef, L, lam, alpha, twice, product, root, count, n_targets, False)
+    return _Solved(rho, coef, L, lam, alpha, twice, product, root, count, n_targets, False, room)
 
 
 def _gradients(solved: _Solved, grad: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,12 +107,13 @@ def _gradients(solved: _Solved, grad: Tensor) -> tuple[Tensor, Tensor]:
     if solved.primal:  # λ⟨aB, S⟩ and −R(aB + λaS)ᵀ + (AS)(λaB)ᵀ
         lam_aB = lam_a * B
         grad_lam = (lam_aB * S).sum((-2, -1))
-        grad_A = product @ _beside(torch.addcmul(a.unsqueeze(-2) * B, lam_a, S), lam_aB).mT
+        right = _beside(torch.addcmul(a.unsqueeze(-2) * B, lam_a, S), lam_aB).mT
+        grad_A = torch.matmul(product, right, out=solved.room)
     else:  # with α in place of B: λ⟨aα, α − λS⟩, where λ²‖α‖² = Nρ², and −λ²(aS·αᵀ + aα·Sᵀ)A
         factor = lam_a * -lam[..., None, None]
         left = factor * S
         grad_lam = (left * B).sum((-2, -1)) + (grad * rho).sum(-1) / lam
-        grad_A = _beside(left, factor * B) @ product
+        grad_A = torch.matmul(_beside(left, factor * B), product, out=solved.room)
     return grad_A if solved.root is None else grad_A.mul_(solved.root), grad_lam
 
 
@@ -126,7 +128,7 @@ class _RidgeRMSE(torch.autograd.Function):
         solved = _solve(*arguments, wants_gradient=any(ctx.needs_input_grad))
         ctx.mark_non_differentiable(solved.coef, solved.factor)
         ctx.save_for_backward(*solved[:_N_TENSORS])
-        ctx.facts = solved[_N_TENSORS:]
+        ctx.facts = solved[_N_TENSORS:-1]  # a graph may be gone through twice: no room is shared
         return solved[:3]
 
     @staticmethod
@@ -199,7 +201,10 @@ def ridge_rmse(
 
 
 Pullback = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""From a gradient at the RMSE of all label sets to those at the hidden layer and at λ."""
+"""From a gradient at the RMSE of all label sets to those at the hidden layer and at λ.
+
+What a call gives may stand where that of the call before stood.
+"""
 
 
 def ridge_rmse_pullback(
