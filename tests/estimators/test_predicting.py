@@ -94,3 +94,18 @@ def test_batch_norm_and_dropout_are_still_when_evaluated(two_threads, threads_us
     network = nn.Sequential(MLP(6, width=16, batch_norm=True, dropout=0.5), nn.Linear(16, 1)).eval()
     chunked_outputs(network, rows(9 * 2048), None)
     assert threads_used == [2]
+
+
+def test_an_interrupted_prediction_leaves_the_rest(two_threads, monkeypatch):
+    chunks = []
+    real = predicting.as_input
+    monkeypatch.setattr(predicting, "as_input", lambda *a: chunks.append(1) or real(*a))
+
+    def interrupted(futures):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adacap.training.threads.wait", interrupted)
+    network = nn.Sequential(MLP(6, width=256), nn.Linear(256, 1)).eval()
+    with pytest.raises(KeyboardInterrupt):
+        chunked_outputs(network, rows(400 * 1024), None)
+    assert len(chunks) < 400

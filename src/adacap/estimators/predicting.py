@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from adacap.estimators.inputs import as_input
 from adacap.training.members import is_mode_free
-from adacap.training.threads import in_threads, one_thread
+from adacap.training.threads import in_threads, one_thread, stop_asked
 
 __all__ = ["chunked_outputs"]
 
@@ -88,8 +88,8 @@ def _fill(
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:
-    """What is left, each taken by one of the threads that ask."""
-    while True:
+    """What is left, each taken by one of the threads that ask, unless they are to stop."""
+    while not stop_asked():
         try:
             yield pending.popleft()
         except IndexError:
