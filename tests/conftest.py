@@ -43,6 +43,15 @@ def global_state_untouched() -> Iterator[None]:
 
 
 @pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Two threads of torch's, whatever the machine or its settings give it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def data_folder() -> Path:
     """Folder of the real data sets; the test is skipped where ADACAP_DATA does not name one."""
     folder = os.environ.get("ADACAP_DATA")

@@ -19,14 +19,6 @@ def wide(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 def assert_solved(A, Y, lam):
     """Both solutions and the factor obey their equations."""
     B, S, L = solve_twice(A, Y, lam)

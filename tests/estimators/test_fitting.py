@@ -271,15 +271,13 @@ def test_a_member_that_diverges_does_not_harm_the_others(data):
 
 
 @pytest.fixture
-def divided(monkeypatch):
+def divided(monkeypatch, two_threads):
     """Members divide between two threads, however little there is to do; counts divided runs."""
-    before, runs = torch.get_num_threads(), []
-    torch.set_num_threads(2)
+    runs = []
     monkeypatch.setattr(fitting, "_LEAST_WORK", 0)
     real = fitting.in_threads
     monkeypatch.setattr(fitting, "in_threads", lambda tasks: runs.append(len(tasks)) or real(tasks))
-    yield runs
-    torch.set_num_threads(before)
+    return runs
 
 
 @pytest.mark.usefixtures("global_state_untouched")

@@ -14,14 +14,6 @@ from adacap.nn import GLU, MLP
 
 
 @pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture
 def threads_used(monkeypatch):
     """How many threads each prediction was divided among."""
     used = []
