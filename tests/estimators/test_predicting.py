@@ -34,7 +34,7 @@ def bag():
 
 
 def test_many_rows_are_divided_among_threads(two_threads, threads_used):
-    network, x = bag(), rows(9 * 2048 + 5)
+    network, x = bag(), rows(9 * 1024 + 5)
     found = chunked_outputs(network, x, None)
     assert threads_used == [2]
     with torch.inference_mode():
@@ -42,13 +42,19 @@ def test_many_rows_are_divided_among_threads(two_threads, threads_used):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_two_chunks_take_two_threads(two_threads, threads_used):
+    network, x = bag(), rows(1024 + 1)
+    assert chunked_outputs(network, x, None).shape == (1025, 2)
+    assert threads_used == [2]
+
+
 def test_a_row_has_one_prediction(two_threads, threads_used):
-    network, x = bag(), rows(9 * 2048)
+    network, x = bag(), rows(9 * 1024)
     together = chunked_outputs(network, x, None)
     torch.set_num_threads(1)
     np.testing.assert_array_equal(chunked_outputs(network, x, None), together)
     torch.set_num_threads(2)
-    for k in (0, 2047, 5000, len(x) - 1):
+    for k in (0, 1023, 5000, len(x) - 1):  # one chunk: no threads
         np.testing.assert_array_equal(chunked_outputs(network, x[[k]], None)[0], together[k])
     assert threads_used == [2]
 
@@ -84,7 +90,7 @@ def test_a_net_that_may_keep_something_takes_chunk_after_chunk(two_threads, thre
 
 def test_batch_norm_and_dropout_are_still_when_evaluated(two_threads, threads_used):
     network = nn.Sequential(MLP(6, width=16, batch_norm=True, dropout=0.5), nn.Linear(16, 1)).eval()
-    chunked_outputs(network, rows(9 * 2048), None)
+    chunked_outputs(network, rows(9 * 1024), None)
     assert threads_used == [2]
 
 

@@ -113,7 +113,6 @@ def test_callers_that_overlap_give_back_what_the_first_found():
     with one_thread():  # sees the 1 that the other caller set
         leave.set()
         caller.join()
-        assert torch.mm(torch.eye(2), torch.eye(2)).trace() == 2
     assert torch.get_num_threads() == 3
 
 

@@ -19,7 +19,6 @@ from adacap.training.threads import in_threads, one_thread, stop_asked
 __all__ = ["chunked_outputs"]
 
 _WORK_AT_ONCE = 2**26  # multiplications of one layer
-_LEAST_CHUNKS = 4  # of a thread, from which starting it pays
 _STILL_WHEN_EVALUATED = (nn.modules.batchnorm._BatchNorm, nn.modules.dropout._DropoutNd)
 
 
@@ -52,14 +51,16 @@ def chunked_outputs(
     size = _rows_at_once(network)
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
     fill = partial(_fill, network, encoded, sample_shape, device, size)
-    first, *more = range(0, len(encoded), size)
+    starts = range(0, len(encoded), size)
     shares = device.type == "cpu" and _can_share(network)
-    n_threads = min(torch.get_num_threads(), len(more) // _LEAST_CHUNKS) if shares else 1
-    with one_thread() if shares else nullcontext():
-        found = fill([first] if n_threads > 1 else [first, *more])
+    n_threads = min(torch.get_num_threads(), len(starts)) if shares else 1
     if n_threads > 1:
-        pending = deque(more)  # a thread that is held up leaves more to the others
+        found = _room(network, encoded, sample_shape, device)
+        pending = deque(starts)  # a thread that is held up leaves more to the others
         in_threads([partial(fill, _taken_from(pending), found) for _ in range(n_threads)])
+    else:
+        with one_thread() if shares else nullcontext():
+            found = fill(starts)
     result: npt.NDArray[np.float32] = found.numpy()
     return result
 
@@ -81,10 +82,25 @@ def _fill(
             x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
         output = network(x)
         if found is None:  # a list of outputs would lie between what one chunk frees for the next
-            found = torch.empty(len(encoded), *output.shape[1:], dtype=output.dtype)
+            found = _like(output, len(encoded))
         found[start : start + size] = output[: len(encoded) - start]
     assert found is not None  # there is a row at least
     return found
+
+
+@torch.inference_mode()
+def _room(
+    network: nn.Module,
+    encoded: npt.NDArray[np.float32],
+    sample_shape: tuple[int, ...] | None,
+    device: torch.device,
+) -> Tensor:
+    """Memory for the outputs of all rows, of which the first tells the shape."""
+    return _like(network(as_input(encoded[:1], sample_shape, device)), len(encoded))
+
+
+def _like(output: Tensor, n_rows: int) -> Tensor:
+    return torch.empty(n_rows, *output.shape[1:], dtype=output.dtype)
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:
@@ -108,4 +124,4 @@ def _can_share(network: nn.Module) -> bool:
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widths = [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
-    return max(512, min(2048, _WORK_AT_ONCE // max(widths, default=256) ** 2))
+    return max(512, min(1024, _WORK_AT_ONCE // max(widths, default=256) ** 2))
