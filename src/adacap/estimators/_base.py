@@ -17,12 +17,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
+from adacap.architectures import Architecture
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators._checks import check_parameters
 from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.capacity import Capacity
-from adacap.estimators.ensemble import summary
-from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
+from adacap.estimators.fitting import Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     decay_of,
@@ -202,12 +203,13 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
             members,
             valid=data.valid,
             callbacks=callbacks,
-            n_jobs=self.n_jobs,
             start_from=self.members_ if going_on else (),
         )
         before = self.history_ if going_on else History()
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
+        if len(chosen) < len(fitted):
+            chosen = regroup(chosen)
         evidence = Evidence(chosen, data.rows, data.valid, data.aside, going_on)
         codec, encoder = data.codec, data.encoder
         return {
@@ -292,10 +294,9 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
             patience=self.patience,
             deadline=None if self.time_limit is None else start + self.time_limit,
         )
-        shape = tuple(rows.x.shape[1:])
-        factory = self.architecture if callable(self.architecture) else None
         return Recipe(
-            make_backbone=lambda: backbone.build(shape, factory),
+            backbone=backbone,
+            factory=self.architecture if callable(self.architecture) else None,
             scheme=scheme,
             loss=codec.loss,
             score=codec.score(self.select_by),
@@ -370,16 +371,16 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         self, scheme: str, architecture: str | Callable[[Any], nn.Module], depth: int | None
     ) -> BackboneSpec:
         plain = scheme == "plain"
-        spec = BackboneSpec.resolve(
-            self._auto_architecture if architecture == "auto" else architecture,
-            width=self.width,
-            depth=depth,
-            dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
-            batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
-        )
-        if spec.batch_norm and setting_of(self, "batch_size") == 1:
+        name = self._auto_architecture if architecture == "auto" else architecture
+        dropout = (0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout
+        batch_norm = plain if self.batch_norm == "auto" else self.batch_norm
+        if isinstance(name, str):
+            options = {"dropout": float(dropout)} if dropout else {}
+            options |= {"batch_norm": True} if batch_norm else {}
+            name = Architecture(name, **options)
+        if batch_norm and setting_of(self, "batch_size") == 1:
             raise ValueError("batch_norm needs a batch_size of at least 2, got batch_size=1.")
-        return spec
+        return BackboneSpec.resolve(name, width=self.width, depth=depth)
 
     def _refuse_other_nets(
         self,

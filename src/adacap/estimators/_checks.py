@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from adacap.architectures import BACKBONES
 from adacap.estimators.encoder import POLICIES
-from adacap.nn.presets import BACKBONES, SCHEMES, suggest
+from adacap.nn.presets import SCHEMES, suggest
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase

@@ -7,15 +7,17 @@ of weight 2 is two rows.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from adacap.core.conformal import conformal_quantile, cv_plus, least_rows
+from adacap.estimators.bag import Bag, FittedMember
 from adacap.estimators.held_out import Evidence, pooled_outputs, pooled_residuals
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.presets import suggest
@@ -23,6 +25,7 @@ from adacap.nn.presets import suggest
 __all__ = ["LOO_INFLATION", "Errors", "FoldErrors", "IntervalData", "IntervalMethod", "interval"]
 
 Floats = npt.NDArray[np.float64]
+FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
 IntervalMethod = Literal["auto", "cv+", "split", "loo"]
 _METHODS = get_args(IntervalMethod)
 
@@ -66,7 +69,7 @@ class FoldErrors(Errors):
     """Errors of each row under the member that never saw it, and these members' output layers."""
 
     fold: npt.NDArray[np.int32]  # (n,), the member of each row
-    layers: tuple[nn.Linear, ...]
+    layers: FoldLayers
 
 
 @dataclass(frozen=True)
@@ -107,19 +110,15 @@ class IntervalData:
         return method
 
 
-class FoldBag(nn.Module):
+class FoldBag(Bag):
     """Outputs (n, K, c) of the members, each by the output layer that never saw its fold."""
 
-    def __init__(self, members: tuple[Any, ...], layers: tuple[nn.Linear, ...]) -> None:
-        super().__init__()
-        self.networks = nn.ModuleList(
-            nn.Sequential(member.network[0], layer)
-            for member, layer in zip(members, layers, strict=True)
-        )
+    def __init__(self, members: Sequence[FittedMember], layers: FoldLayers) -> None:
+        super().__init__(members, layers)
 
     def forward(self, x: Tensor) -> Tensor:
         """One output per member."""
-        return torch.stack([network(x) for network in self.networks], 1)
+        return self.each(x).transpose(0, 1)
 
 
 def interval(estimator: Any, X: Any, coverage: float, method: str) -> Floats:
@@ -191,7 +190,7 @@ def _fold_errors(evidence: Evidence) -> FoldErrors | None:
     """
     rows, members = evidence.rows, evidence.members
     held = [member.held_out for member in members]
-    layers = [h.linear for h in held if h is not None and h.linear is not None]
+    layers = [h.layer for h in held if h is not None and h.layer is not None]
     if len(layers) < max(2, len(members)) or evidence.is_going_on:
         return None
     fold = torch.full((len(rows.x),), -1, dtype=torch.int32)

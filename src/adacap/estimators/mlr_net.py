@@ -9,17 +9,20 @@ from math import inf
 from typing import Any, Literal
 
 import numpy as np
-from torch import nn
+import torch
 
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators._checks import _at_least, _is_real, _one_of
 from adacap.estimators._mlr_docs import documented
 from adacap.estimators.backbone import BackboneSpec
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
-from adacap.estimators.fitting import FittedMember, Recipe
+from adacap.estimators.fitting import Recipe
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import setting_of
-from adacap.nn.initialisation import glorot_uniform
+from adacap.layers import Dense
+from adacap.nn.backbones import glorot_uniform
+from adacap.nn.modules import Backbone, LinearHead, Nets
 from adacap.training.callbacks import Callback
 from adacap.training.config import OptimizerLike, SchedulerLike
 from adacap.training.dithering import Dither
@@ -35,9 +38,18 @@ PACE: dict[int, tuple[float, int]] = {
 """Learning rate and iterations by number of hidden layers; deeper nets go as four layers do."""
 
 
-_STARTS: dict[str, Callable[[nn.Module], None] | None] = {
-    "glorot": glorot_uniform,
-    "glorot-relu": partial(glorot_uniform, gain=2**0.5),
+def _start_glorot(nets: Nets, generators: list[torch.Generator], gain: float = 1.0) -> None:
+    """Glorot's start of all layers; that of the output layer for the plain scheme."""
+    glorot_uniform(nets.backbone, generators, gain)
+    if isinstance(nets.head, LinearHead):
+        head = Backbone((Dense(*nets.head.weight.shape[1:]),), k=nets.k, generators=generators)
+        glorot_uniform(head, generators, gain)
+        nets.head = LinearHead.of(head["0"]["weight"], head["0"]["bias"])
+
+
+_STARTS: dict[str, Callable[[Nets, list[torch.Generator]], None] | None] = {
+    "glorot": _start_glorot,
+    "glorot-relu": partial(_start_glorot, gain=2**0.5),
     "kaiming": None,  # as torch starts
 }
 
