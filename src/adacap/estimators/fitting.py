@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor, nn
 
 from adacap.core.mlr import MLRForm
@@ -265,7 +265,7 @@ class _Run:
 
     def _apart(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
         def alone(k: int) -> Trained:
-            in_turn = self.n_jobs in (None, 1)
+            in_turn = effective_n_jobs(self.n_jobs) == 1
             recipe = _share_of_time(self.recipe, len(nets) - k if in_turn else 1)
             with one_thread(), seeded(members[k].seed):
                 return self._train(recipe, nets, members, [k], self.callbacks)[0]

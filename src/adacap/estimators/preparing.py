@@ -137,7 +137,7 @@ class Preparation:
     codec_: Any
     encoder_: TableEncoder
     preprocessing: str
-    calibration_fraction: float
+    _calibration_share: float
     device: Any
 
     def _prepare(
@@ -197,9 +197,9 @@ class Preparation:
         self, y: npt.NDArray[Any], seed: int, going_on: bool
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Rows to train with, and rows that nothing sees before the nets are done."""
-        if going_on and self.calibration_fraction > 0:
+        if going_on and self._calibration_share > 0:
             raise ValueError(
-                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
+                f"calibration_fraction={self._calibration_share:g} cannot set aside rows that "
                 "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
                 "call calibrate(X, y) with fresh rows."
             )
@@ -207,4 +207,4 @@ class Preparation:
         if self._codec is ClassCodec:
             strata = self._codec.numbers(y)[:, 0].astype(np.intp)
         rng = np.random.default_rng([seed, 1])
-        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
+        return hold_out(len(y), self._calibration_share, len(y), strata, rng)
