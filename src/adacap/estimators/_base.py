@@ -171,10 +171,6 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Parameters, with those that a subclass does not offer at their fixed value."""
         return {**self._fixed, **self.get_params(deep=False)}
 
-    @property
-    def _calibration_share(self) -> float:
-        return float(self._parameters["calibration_fraction"] or 0.0)
-
     def fit(
         self,
         X: Any,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -167,7 +167,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     """
 
     _codec = ClassCodec
-    _autos = CLASSIFICATION
+    _autos: ClassVar[Mapping[str, Any]] = CLASSIFICATION
     _constraints = CLASSIFIER
     codec_: ClassCodec
 

@@ -225,7 +225,9 @@ CONSTRAINTS: dict[str, Constraint] = {
         "auto",
     ),
     "fit_intercept": Constraint((BOOL,), True),
-    "time_limit": Constraint((NONE, Kind("a positive number of seconds", _is_positive)), None),
+    "time_limit": Constraint(
+        (NONE, Kind("a positive number of seconds", lambda v: _is_real(v) and v > 0)), None
+    ),
     "warm_start": Constraint((BOOL,), False),
     "device": Constraint(
         (NONE, Kind("the name of a torch device such as 'cpu' or 'cuda'", _is_device)), None

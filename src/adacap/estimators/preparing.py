@@ -137,8 +137,12 @@ class Preparation:
     codec_: Any
     encoder_: TableEncoder
     preprocessing: str
-    _calibration_share: float
     device: Any
+
+    @property
+    def _calibration_share(self) -> float:
+        """Share of the rows to set aside; some estimators have no such parameter."""
+        return float(getattr(self, "calibration_fraction", None) or 0.0)
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +151,7 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     """
 
     _codec = RegressionCodec
-    _autos = REGRESSION
+    _autos: ClassVar[Mapping[str, Any]] = REGRESSION
     intervals_: IntervalData
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

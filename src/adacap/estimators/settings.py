@@ -44,10 +44,10 @@ def _fading(net: Net) -> float:
     return min(3.0, 1500.0 / net.n_train)
 
 
-_FOLDS: dict[str, Any] = {"n_estimators": 5, "validation": "folds", "batch_size": 512}
+_BAG: dict[str, Any] = {"n_estimators": 5, "batch_size": 512}  # one net per fold
 TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_FOLDS, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
-    "balanced": {**_FOLDS, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
+    "fast": {**_BAG, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
+    "balanced": {**_BAG, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
 }
 """Presets by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
 
@@ -352,7 +352,7 @@ def optimizer_pair(told: Any) -> tuple[Any, Any]:
     >>> optimizer_pair("adam"), optimizer_pair(("sgd", None))
     (('adam', 'onecycle'), ('sgd', None))
     """
-    return tuple(told) if isinstance(told, list | tuple) else (told, "onecycle")  # type: ignore[return-value]
+    return tuple(told) if isinstance(told, list | tuple) else (told, "onecycle")
 
 
 def _is_auto(value: Any) -> bool:
@@ -455,9 +455,9 @@ def _name_of(told: Any) -> str | None:
 
 def _check_batch_norm(settings: Settings) -> None:
     for one in _listed(settings.architecture):
-        if settings.batch_size == 1 and getattr(one, "options", ()):
-            if dict(one.options).get("batch_norm"):
-                raise ValueError(f"batch_size must be at least 2 for {one!r}, got batch_size=1.")
+        is_normed = isinstance(one, Architecture) and dict(one.options).get("batch_norm")
+        if is_normed and settings.batch_size == 1:
+            raise ValueError(f"batch_size must be at least 2 for {one!r}, got batch_size=1.")
 
 
 def _check_top(settings: Settings) -> None:
