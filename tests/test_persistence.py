@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor, nn
 
 import adacap
-from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, load
 from adacap.exceptions import ModelFileError
 from adacap.nn import ConvNet
 from adacap.nn.presets import BACKBONES
@@ -91,16 +91,14 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "two targets": lambda: (regressor().fit(X, np.column_stack([Y, -Y])), X),
     "one column": lambda: (regressor().fit(X, Y[:, None]), X),
     "seeds": lambda: (regressor(n_estimators=3).fit(X, Y), X),
-    "folds": lambda: (regressor(n_estimators=3, bagging="folds").fit(X, Y), X),
+    "folds": lambda: (regressor(n_estimators=3, validation="folds").fit(X, Y), X),
     "plain ensemble": lambda: (
-        regressor(scheme="plain", n_estimators=2, dropout=0.0).fit(X, Y),
+        regressor(scheme="plain", n_estimators=2).fit(X, Y),
         X,
     ),
-    "no validation": lambda: (regressor(validation_fraction=0.0).fit(X, Y), X),
+    "no validation": lambda: (regressor(validation=0.0).fit(X, Y), X),
     "numbers": lambda: (
-        regressor(lambda_init=np.float32(2.0), lambda_grid=[0.1, 1.0], time_limit=math.inf).fit(
-            X, Y
-        ),
+        regressor(lambda_init=[0.1, np.float32(1.0)], time_limit=math.inf).fit(X, Y),
         X,
     ),
     "wide seed": lambda: (regressor(random_state=2**100).fit(X, Y), X),
@@ -118,12 +116,14 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "text labels": lambda: (classifier().fit(X, SIDES), X),
     "object labels": lambda: (classifier().fit(X, pd.Series(SIDES, dtype=object)), X),
     "class ensemble": lambda: (
-        classifier(n_estimators=2, dropout=0.0).fit(X, np.array(["a", "b", "ç"])[THIRDS]),
+        classifier(n_estimators=2, architecture="mlp").fit(X, np.array(["a", "b", "ç"])[THIRDS]),
         X,
     ),
     **{
         f"{name} {scheme}": lambda name=name, scheme=scheme: (
-            regressor(architecture=name, scheme=scheme, batch_norm=True, depth=1).fit(X, Y),
+            regressor(architecture=Architecture(name, batch_norm=True), scheme=scheme, depth=1).fit(
+                X, Y
+            ),
             X,
         )
         for name in BACKBONES
@@ -170,8 +170,8 @@ def test_a_loaded_model_is_the_saved_one(case: str, tmp_path: Path) -> None:
     again = load(str(tmp_path / "m.adacap"))
     assert_same(model, again, new)
     parameters = model.get_params()
-    if parameters["lambda_grid"] is not None:
-        parameters["lambda_grid"] = tuple(parameters["lambda_grid"])
+    if isinstance(parameters["lambda_init"], list):
+        parameters["lambda_init"] = tuple(parameters["lambda_init"])
     assert again.get_params() == parameters
     again.save(tmp_path / "again.adacap")
     assert (tmp_path / "again.adacap").read_bytes() == (tmp_path / "m.adacap").read_bytes()
@@ -494,7 +494,7 @@ def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, .
 
 DROP = object()
 MAY_BE_NULL = {
-    "depth", "lambda_grid", "max_epochs", "scheduler", "patience", "n_jobs", "time_limit", "device",
+    "depth", "patience", "time_limit", "device",
     "random_state", "callbacks", "names", "sample_shape", "effective_dof", "clip", "levels",
 }  # fmt: skip
 SOURCES = ("saved_frame", "saved_classes", "saved_own", "saved_images")
@@ -582,7 +582,7 @@ def test_text_that_is_no_description(
         (("estimator",), "Mine", "MLRNetClassifier, MLRNetRegressor: 'Mine'"),
         (("parameters", "width"), 2.5, "parameter width is not int: 2.5"),
         (("parameters", "width"), 0, "parameter is invalid .*width must be an integer of at least"),
-        (("parameters", "mlr_form"), "no", "parameter mlr_form is not .*: 'no'"),
+        (("parameters", "refit"), "no", "parameter refit is not .*: 'no'"),
         (("not_stored",), ["width"], "its parameters are not those of AdaCapRegressor"),
         (("sample_shape",), [3, 1], r"sample_shape \[3, 1\] fits nothing else"),
         (("members",), [], "no members"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import adacap
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.export import compare_onnx, onnx_inputs, to_onnx
 from adacap.nn.presets import BACKBONES
 
@@ -64,15 +64,16 @@ def test_policy_none(tmp_path, seed):
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", BACKBONES)
 def test_every_backbone(frame, target, tmp_path, name, batch_norm, dropout):
-    options = {"architecture": name, "batch_norm": batch_norm, "dropout": dropout, "depth": 2}
+    net = Architecture(name, batch_norm=batch_norm, dropout=dropout)
+    options = {"architecture": net, "depth": 2}
     options["n_estimators"] = 1
     model = AdaCapRegressor(**TINY, **options).fit(frame, target)
     assert_same(model, tmp_path / "m.onnx", frame)
 
 
-@pytest.mark.parametrize("bagging", ["seeds", "folds"])
-def test_a_bag(frame, unlike, target, tmp_path, bagging):
-    model = AdaCapRegressor(**TINY, n_estimators=3, bagging=bagging).fit(frame, target)
+@pytest.mark.parametrize("validation", [0.2, "folds"])
+def test_a_bag(frame, unlike, target, tmp_path, validation):
+    model = AdaCapRegressor(**TINY, n_estimators=3, validation=validation).fit(frame, target)
     assert_same(model, tmp_path / "m.onnx", unlike)
 
 
@@ -97,7 +98,7 @@ def test_several_targets(frame, unlike, target, tmp_path):
 )
 def test_classifier(frame, unlike, target, tmp_path, labels, kind):
     y = labels[np.argsort(np.argsort(target)) * len(labels) // len(target)]
-    model = AdaCapClassifier(**TINY, n_estimators=2, dropout=0.0).fit(frame, y)
+    model = AdaCapClassifier(**TINY, n_estimators=2, architecture="mlp").fit(frame, y)
     assert_same(model, tmp_path / "m.onnx", unlike)
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     outputs = {output.name: (output.type, output.shape) for output in session.get_outputs()}

@@ -61,7 +61,7 @@ class Untraceable(FixedRows):
 
 @pytest.mark.parametrize("n_estimators", [1, 2])
 def test_own_backbone_of_rows(frame, unlike, target, tmp_path, n_estimators):
-    options = {"architecture": own_rows, "n_jobs": 1, "n_estimators": n_estimators}
+    options = {"architecture": own_rows, "n_estimators": n_estimators}
     X = frame[["size", "colour", "rooms"]]
     if n_estimators == 1:
         model = AdaCapRegressor(**TINY, **options).fit(X, target)

@@ -137,8 +137,12 @@ class Preparation:
     codec_: Any
     encoder_: TableEncoder
     preprocessing: str
-    calibration_fraction: float
     device: Any
+
+    @property
+    def _calibration_share(self) -> float:
+        """Share of the rows to set aside; some estimators have no such parameter."""
+        return float(getattr(self, "calibration_fraction", None) or 0.0)
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool
@@ -197,9 +201,9 @@ class Preparation:
         self, y: npt.NDArray[Any], seed: int, going_on: bool
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Rows to train with, and rows that nothing sees before the nets are done."""
-        if going_on and self.calibration_fraction > 0:
+        if going_on and self._calibration_share > 0:
             raise ValueError(
-                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
+                f"calibration_fraction={self._calibration_share:g} cannot set aside rows that "
                 "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
                 "call calibrate(X, y) with fresh rows."
             )
@@ -207,4 +211,4 @@ class Preparation:
         if self._codec is ClassCodec:
             strata = self._codec.numbers(y)[:, 0].astype(np.intp)
         rng = np.random.default_rng([seed, 1])
-        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
+        return hold_out(len(y), self._calibration_share, len(y), strata, rng)

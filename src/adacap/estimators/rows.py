@@ -127,8 +127,8 @@ def fold_rows(
     """
     if n_folds > n_rows:
         raise ValueError(
-            f"bagging='folds' with n_estimators={n_folds} needs at least {n_folds} different rows, "
-            f"got {n_rows}. Use fewer members or bagging='seeds'."
+            f"validation='folds' with n_estimators={n_folds} needs at least {n_folds} different "
+            f"rows, got {n_rows}. Use fewer nets, or hold out a share: validation=0.2."
         )
     if n_rows - n_rows // n_folds < 2:
         return [(np.arange(n_rows), np.arange(0))] * n_folds

@@ -23,6 +23,7 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import device_of, feature_names
 from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance
+from adacap.estimators.settings import Settings
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
 from adacap.nn.adapter import Stacked
@@ -164,6 +165,7 @@ def _restore(
         "codec_": codec,
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
+        "settings_": _restore_settings(model["settings"]),
         "scheme_": model["scheme"],
         "backbone_": one_or_each([specs[member["group"]] for member in model["members"]]),
         "sample_shape_": None if shape is None else tuple(shape),
@@ -184,6 +186,11 @@ def _restore(
 def _take(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     names = [name for name in tensors if name.startswith(prefix)]
     return {name.removeprefix(prefix): tensors.pop(name) for name in names}
+
+
+def _restore_settings(data: Json) -> Settings:
+    with refusing("its settings are invalid", TypeError, ValueError):
+        return Settings.from_dict(data)
 
 
 def _restore_encoder(data: Json) -> TableEncoder:

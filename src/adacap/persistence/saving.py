@@ -98,6 +98,7 @@ def _describe(estimator: AdaCapBase) -> Json:
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "not_stored": not_stored,
+        "settings": estimator.settings_.to_dict(),
         "encoder": estimator.encoder_.to_dict(),
         "codec": _describe_codec(estimator.codec_),
         "scheme": estimator.scheme_,
