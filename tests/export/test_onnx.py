@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.export import compare_onnx, onnx_inputs, to_onnx
-from adacap.nn.presets import BACKBONES
+from adacap.architectures import BACKBONES
 
 onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")

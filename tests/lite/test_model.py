@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
+from adacap.architectures import BACKBONES
 from adacap.lite.model import LiteClassifier, LiteRegressor
-from adacap.nn.presets import BACKBONES
 
 TINY = {"width": 16, "max_iter": 8, "random_state": 0}
 SOURCE = str(Path(adacap.__file__).parents[1])

@@ -323,7 +323,7 @@ def _freeze(
 ) -> list[FittedMember]:
     """Turn solved heads into ordinary output layers, on all rows if asked to."""
     nets = trained.nets.eval()
-    output = LinearHead.of(trained.coef.clone(), trained.intercept.clone())
+    output = LinearHead.of(trained.coef, trained.intercept)
     found = []
     for k, member in enumerate(members):
         lam = dof = left = None
