@@ -37,8 +37,8 @@ _CHOSEN = 1.1  # the rows held out chose the iteration, so their errors are a li
 
 _ASK = {
     "cv+": (
-        "needs a net per fold that never saw the fold. Fit with validation='folds' and several nets "
-        "(the default for regression), without X_val, refit='net' or going on by warm_start"
+        "needs a net per fold that never saw the fold. Fit with validation='folds' (the default "
+        "for regression), without X_val, refit='net' or going on by warm_start"
     ),
     "split": (
         "needs rows that training never saw. Fit with calibration_fraction=0.2, or call "
