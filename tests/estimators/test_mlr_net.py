@@ -247,7 +247,7 @@ def test_a_mixed_bag_can_go_on_training(data):
     ).fit(data.X, data.y)
     assert [(s.name, s.depth) for s in model.backbone_[:2]] == [("mlp", 1), ("snn", 2)]
     assert model.fit(data.X, data.y).n_iter_ == 30
-    with pytest.raises(ValueError, match="so the backbone cannot change"):
+    with pytest.raises(ValueError, match="so architecture cannot change"):
         model.set_params(architecture="mlp").fit(data.X, data.y)
 
 

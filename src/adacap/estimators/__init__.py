@@ -11,14 +11,12 @@ if TYPE_CHECKING:
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.factory import make
     from adacap.estimators.regressor import AdaCapRegressor
-    from adacap.estimators.settings import Settings
 
-__all__ = ["AdaCapClassifier", "AdaCapRegressor", "Settings", "TableEncoder", "make"]
+__all__ = ["AdaCapClassifier", "AdaCapRegressor", "TableEncoder", "make"]
 
 _HOME = {
     "AdaCapClassifier": "adacap.estimators.classifier",
     "AdaCapRegressor": "adacap.estimators.regressor",
-    "Settings": "adacap.estimators.settings",
     "TableEncoder": "adacap.estimators.encoder",
     "make": "adacap.estimators.factory",
 }
