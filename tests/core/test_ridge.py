@@ -60,9 +60,7 @@ def test_gradients_of_one_output_alone(normal, shape, output, weighted, fit_inte
     A, Y, lam = normal(*shape), normal(shape[0], 2), torch.tensor(0.6, dtype=torch.float64)
     w = weights(shape[0]) if weighted else None
     inputs = [argument.requires_grad_() for argument in (A, Y, lam)]
-    assert gradcheck(
-        lambda A, Y, lam: getattr(solve(A, Y, lam, w, fit_intercept), output), inputs
-    )
+    assert gradcheck(lambda A, Y, lam: getattr(solve(A, Y, lam, w, fit_intercept), output), inputs)
 
 
 @SHAPES
