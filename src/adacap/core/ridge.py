@@ -71,7 +71,6 @@ class Ridge:
         # C = A − mean of the rows
         self.C = hidden.detach() if self.mean is None else hidden.detach() - self.mean.detach()
         self.is_primal = hidden.shape[-1] < hidden.shape[-2]
-        self._last: tuple[Tensor | float, Tensor] | None = None  # λ as given, and as a tensor
         self._kept: tuple[Tensor, Tensor] | None = None  # λ, and the factor it gave
 
     def root_weighted(self, block: Tensor) -> Tensor:
@@ -86,26 +85,22 @@ class Ridge:
         NonFiniteError, NotPositiveDefiniteError
             If it cannot be factorised.
         """
-        if self._kept is None or self._kept[0] is not lam:
-            A = self.root_weighted(self.C)
-            self._kept = lam, _cholesky(A if self.is_primal else A.mT, lam.detach())
+        if self._kept is None or not torch.equal(self._kept[0], lam):
+            A, lam = self.root_weighted(self.C), lam.detach().clone()
+            self._kept = lam, _cholesky(A if self.is_primal else A.mT, lam)
         return self._kept[1]
 
     @property
     def lam(self) -> Tensor:
-        """λ of the last solve."""
+        """λ of the last solve, without gradient."""
         if self._kept is None:
             raise ValueError("Nothing has been solved yet: call solve(targets, lam) first.")
         return self._kept[0]
 
     def _as_lambda(self, lam: Tensor | float) -> Tensor:
-        """λ as a tensor with the leading dimensions of A; the same as last time for the same λ."""
-        if self._kept is not None and self._kept[0] is lam:
-            return self._kept[0]
-        if self._last is None or self._last[0] is not lam:
-            given = torch.as_tensor(lam, dtype=self.C.dtype, device=self.C.device)
-            self._last = lam, given.expand(self.C.shape[:-2])
-        return self._last[1]
+        """λ as a tensor with the leading dimensions of A."""
+        given = torch.as_tensor(lam, dtype=self.C.dtype, device=self.C.device)
+        return given.expand(self.C.shape[:-2])
 
     def solve(self, targets: Tensor, lam: Tensor | float) -> RidgeFit:
         """Output layer and fitted values, ``P·Y`` and ``H·Y``, differentiable in A, Y and λ.

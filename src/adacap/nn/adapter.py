@@ -38,8 +38,10 @@ class _FromGenerator(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         if any(argument.name == "generator" for argument in func._schema.arguments):
             kwargs["generator"] = self.generator
-        elif func._overloadname == "default" and "generator" in func.overloadpacket.overloads():
-            func, kwargs["generator"] = func.overloadpacket.generator, self.generator
+        else:  # its twin that takes one, such as randint.low_generator of randint.low
+            twin = f"{func._overloadname}_generator".removeprefix("default_")
+            if twin in func.overloadpacket.overloads():
+                func, kwargs["generator"] = getattr(func.overloadpacket, twin), self.generator
         return func(*args, **kwargs)
 
 
@@ -81,15 +83,17 @@ class Stacked(nn.Module):
     def __init__(self, modules: Sequence[nn.Module]) -> None:
         super().__init__()
         self.k = len(modules)
-        self.generators: Any = None  # of layers that draw random numbers
+        self.generators: Any = None  # of what draws random numbers
         self.alone = modules[0] if self.k == 1 else None
-        self._is_random = any(_is_random(layer) for layer in modules[0].modules())
+        self._may_draw = not all(map(_draws_nothing, modules[0].modules()))
         if self.alone is None:
             self._example = [copy.deepcopy(modules[0])]  # in a list: no module of this one
             self._template = [copy.deepcopy(modules[0]).to("meta")]
             params, buffers = stack_module_state(list(modules))
             self._names = [*params], [*buffers]
-            self.params = nn.ParameterList(params.values())
+            self.params = nn.ParameterList(
+                nn.Parameter(p.detach(), p.requires_grad) for p in params.values()
+            )
             for i, buffer in enumerate(buffers.values()):
                 self.register_buffer(f"buffer_{i}", buffer)
 
@@ -102,9 +106,9 @@ class Stacked(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features of rows; rows ``(n, ...)`` are seen by all nets."""
+        """Features of rows ``(k, n, ...)``."""
         if self.alone is not None:
-            generator = self.generators[0] if self._is_random and self.generators else None
+            generator = self.generators[0] if self._may_draw and self.generators else None
             with drawing_from(generator):
                 rows: Tensor = self.alone(x[0])
             return rows.unsqueeze(0)
@@ -148,6 +152,12 @@ def keeps_nothing(network: nn.Module) -> bool:
 
 def _is_ours(layer: nn.Module) -> bool:
     return type(layer).__module__.startswith("adacap.") or type(layer) is nn.ParameterList
+
+
+def _draws_nothing(layer: nn.Module) -> bool:
+    """Whether a layer is known to draw no random numbers; a user's own may."""
+    is_norm = isinstance(layer, nn.modules.batchnorm._BatchNorm)
+    return is_norm or type(layer) in _MODE_FREE or _is_ours(layer)
 
 
 def _is_random(layer: nn.Module) -> bool:

@@ -145,7 +145,9 @@ class Backbone(_Tensors):
                 _fill(held["bias"].data, generators, _uniform(layer.d_in**-0.5))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features of rows."""
+        """Features of rows; rows ``(n, d_in)`` are seen by all nets."""
+        if self.k is not None and x.ndim == 2:
+            x = x.expand(self.k, *x.shape)
         return run(self.layers, x, self, TorchOperations(self.training, self.generators))
 
     def state(self) -> dict[str, Tensor]:

@@ -135,7 +135,7 @@ class Trainer:
         self.records: list[Record] = []
         self.trace: list[Tensor] = []
         nets.backbone.generators = [
-            torch.Generator().manual_seed(seed ^ _DROPOUT) for seed in data.seeds
+            torch.Generator(data.x.device).manual_seed(seed ^ _DROPOUT) for seed in data.seeds
         ]
 
     def run(self) -> Trained:
