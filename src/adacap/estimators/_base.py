@@ -406,7 +406,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Raw outputs (n, ...) of the network or of another one."""
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
-        encoded = self.encoder_.transform(table)
+        encoded = self.encoder_.encode(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
     def save(self, path: str | os.PathLike[str]) -> None:

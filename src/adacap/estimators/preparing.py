@@ -15,6 +15,7 @@ from adacap.estimators.fitting import Rows
 from adacap.estimators.inputs import (
     as_input,
     device_of,
+    is_list,
     read_input,
     refuse_other_shape,
     row_weights,
@@ -46,6 +47,10 @@ class Samples:
         Shape of one sample, where it is not a row of a table.
     n_given : int
         Rows of the user's table.
+    columns : tuple of int
+        Columns in an order that depends on content alone.
+    sign : ndarray of shape (n_targets,)
+        -1 for a regression target that is to be turned round.
     """
 
     table: Table
@@ -54,6 +59,8 @@ class Samples:
     origin: npt.NDArray[np.intp]
     sample_shape: tuple[int, ...] | None
     n_given: int
+    columns: tuple[int, ...] = ()
+    sign: Floats | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Samples:
         """Some of the rows."""
@@ -82,7 +89,7 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     --------
     >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
     >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
-    [(0, 2.0), (1, 1.0)]
+    [(0, 1.333...), (1, 0.666...)]
     """
     table, sample_shape = read_input(X, policy)
     n_given = table.n_rows
@@ -93,7 +100,12 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     if weight is not None and not weight.all():  # a row of weight 0 is absent
         samples = samples.take(np.flatnonzero(weight))
     merged = merge_rows(samples.table, codec.numbers(samples.y), samples.weight)
-    return replace(samples.take(merged.index), weight=merged.weight)
+    return replace(
+        samples.take(merged.index),
+        weight=merged.weight,
+        columns=merged.columns,
+        sign=merged.sign,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +148,7 @@ class Preparation:
     _codec: type[Codec]
     codec_: Any
     encoder_: TableEncoder
+    architecture: Any
     preprocessing: str
     calibration_fraction: float
     device: Any
@@ -151,7 +164,9 @@ class Preparation:
             samples = every.take(keep)
         # a class may have one row, set aside
         seen = every.y if self._codec is ClassCodec else samples.y
-        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, samples.weight)
+        codec: Codec = self.codec_ if going_on else self._codec.fit(
+            seen, samples.weight, samples.sign
+        )
         coded = codec.encode(samples.y)
         if len(coded) < 2:
             raise ValueError(
@@ -160,10 +175,13 @@ class Preparation:
             )
         if going_on:
             encoder = self.encoder_
-            encoded = encoder.transform(samples.table)
+            encoded = encoder.encode(samples.table)
         else:
-            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
-            encoded = encoder.fit_transform(samples.table, coded, samples.weight)
+            encoder = TableEncoder(self.preprocessing)
+            encoded = encoder.fit_encode(
+                samples.table, coded, samples.weight,
+                layout=self._layout(samples), owner=type(self).__name__,
+            )  # fmt: skip
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
         valid = aside = None
@@ -172,12 +190,17 @@ class Preparation:
             refuse_other_shape("X_val", valid_shape, shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
-            valid = self._rows(encoder.transform(valid_table), valid_coded, None, shape)
+            valid = self._rows(encoder.encode(valid_table), valid_coded, None, shape)
         if len(later):
             fresh = every.take(later)
-            encoded = encoder.transform(fresh.table)
+            encoded = encoder.encode(fresh.table)
             aside = self._rows(encoded, codec.encode(fresh.y), fresh.weight, shape)
         return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
+
+    def _layout(self, samples: Samples) -> tuple[int, ...] | None:
+        """Order of the columns that the nets see; a module of the user's own sees the user's."""
+        own = any(map(callable, self.architecture if is_list(self.architecture) else [self.architecture]))
+        return None if own or samples.sample_shape is not None else samples.columns
 
     def _rows(
         self,

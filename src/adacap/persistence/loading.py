@@ -145,7 +145,7 @@ def _restore(
     with refusing("its device is not usable here, pass device='cpu'", RuntimeError, AssertionError):
         place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
-    encoder = _restore_encoder(model["encoder"])
+    encoder = _restore_encoder(model["encoder"], model["estimator"])
     codec = _restore_codec(model["codec"])
     shape = model["sample_shape"]
     if shape is not None:
@@ -202,9 +202,11 @@ def _take(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensors.pop(name) for name in names}
 
 
-def _restore_encoder(data: Json) -> TableEncoder:
+def _restore_encoder(data: Json, owner: str) -> TableEncoder:
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
-    encoder = TableEncoder.from_dict(data)
+    places = sorted(data["layout"]) == list(range(len(data["columns"])))
+    require(places, "encoder.layout is no order of encoder.columns.")
+    encoder = TableEncoder.from_dict(data, owner)
     names, plans = encoder.names_, encoder.columns_
     is_named = names is None or len(set(names)) == len(names) == len(plans)
     require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
