@@ -198,9 +198,14 @@ class Preparation:
         return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
 
     def _layout(self, samples: Samples) -> tuple[int, ...] | None:
-        """Order of the columns that the nets see; a module of the user's own sees the user's."""
-        own = any(map(callable, self.architecture if is_list(self.architecture) else [self.architecture]))
-        return None if own or samples.sample_shape is not None else samples.columns
+        """Order of the columns that the nets see.
+
+        That of the user where nothing else is changed, and where a module of the user's own may
+        know what stands in which place.
+        """
+        names = self.architecture if is_list(self.architecture) else [self.architecture]
+        as_given = self.preprocessing == "none" or any(callable(name) for name in names)
+        return None if as_given else samples.columns
 
     def _rows(
         self,

@@ -51,8 +51,8 @@ class Encoder:
         )
         require(fits and len(self.columns) > 0, "encoder.names do not fit encoder.columns.")
         self.layout: list[int] = data["layout"]
-        places = sorted(self.layout) == list(range(len(self.columns)))
-        require(places, "encoder.layout is no order of encoder.columns.")
+        is_order = sorted(self.layout) == list(range(len(self.columns)))
+        require(is_order, "encoder.layout is no order of encoder.columns.")
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
         """Encode rows; the columns of a frame are found by name, in any order."""

@@ -204,13 +204,13 @@ def _take(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def _restore_encoder(data: Json, owner: str) -> TableEncoder:
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
-    places = sorted(data["layout"]) == list(range(len(data["columns"])))
-    require(places, "encoder.layout is no order of encoder.columns.")
+    names, n_columns = data["names"], len(data["columns"])
+    is_named = names is None or len(set(names)) == len(names) == n_columns
+    require(is_named and n_columns > 0, "encoder.names do not fit encoder.columns.")
+    is_order = sorted(data["layout"]) == list(range(n_columns))
+    require(is_order, "encoder.layout is no order of encoder.columns.")
     encoder = TableEncoder.from_dict(data, owner)
-    names, plans = encoder.names_, encoder.columns_
-    is_named = names is None or len(set(names)) == len(names) == len(plans)
-    require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
-    for plan in plans:
+    for plan in encoder.columns_:
         require(plan.is_consistent, f"the plan of column {plan.name!r} contradicts itself.")
     return encoder
 

@@ -130,4 +130,6 @@ class NumberBlock:
 
 
 def _is_number(plan: ColumnPlan) -> bool:
-    return plan.kind == "numeric" and len(plan.parts) == 1 and isinstance(plan.parts[0], Number)
+    """Whether there is one output, and it is the number; a plan may come from a file."""
+    has_one = len(plan.parts) == len(plan.center) == len(plan.scale) == 1
+    return has_one and plan.kind == "numeric" and isinstance(plan.parts[0], Number)
