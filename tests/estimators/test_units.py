@@ -1,4 +1,4 @@
-"""Units do not matter: those of the target, of a column, of the weights, nor the order of columns."""
+"""Units do not matter: of the target, of columns, of weights; nor does the order of columns."""
 
 import numpy as np
 import pandas as pd

@@ -155,7 +155,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are for regression only.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the row twice, 0 is the row absent.
+            A weight of 2 is the row twice, 0 is the row absent. λ is per mean weight: weights are
+            divided by their mean over the different rows, so their common scale plays no part.
         X_val, y_val : optional
             Rows to choose the best iteration on; then nothing is held out of ``X``.
 

@@ -200,7 +200,8 @@ def cross_fit(codes: npt.NDArray[np.intp], targets: Floats) -> Iterator[Floats]:
 
 
 def _target_encoder(codes: npt.NDArray[np.intp], y: Floats) -> Any:
-    return TargetEncoder(target_type="continuous").fit(codes[:, None], y)
+    encoder = TargetEncoder(target_type="continuous").set_output(transform="default")
+    return encoder.fit(codes[:, None], y)
 
 
 # ------------------------------------------------------------------- weighted statistics

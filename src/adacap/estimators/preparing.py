@@ -164,8 +164,8 @@ class Preparation:
             samples = every.take(keep)
         # a class may have one row, set aside
         seen = every.y if self._codec is ClassCodec else samples.y
-        codec: Codec = self.codec_ if going_on else self._codec.fit(
-            seen, samples.weight, samples.sign
+        codec: Codec = (
+            self.codec_ if going_on else self._codec.fit(seen, samples.weight, samples.sign)
         )
         coded = codec.encode(samples.y)
         if len(coded) < 2:
