@@ -1,8 +1,9 @@
 """An order of rows and columns that neither units nor positions decide.
 
 Folds, minibatches and first weights are drawn by position. So rows and columns take the positions
-that their content gives them: by statistics of standardised cells, which stay as they are when a
-numeric column becomes ``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change places.
+that their content gives them: by statistics of cells brought to one scale, which stay as they are
+when a numeric column becomes ``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change
+places.
 Such changes leave rounding behind. Rows are therefore sorted by a number rather than by a hash:
 a little noise can move no row but past a neighbour that is as near as the noise.
 """
@@ -23,8 +24,8 @@ __all__ = ["Arrangement", "arrange"]
 Index = npt.NDArray[np.intp]
 
 _KINDS = ("numeric", "boolean", "categorical", "datetime")
-_MISSING = 4.0  # deviations from the mean: where no present cell is likely to be
-_CELLS = 32_768  # at a time, so that they stay in cache
+_MISSING = 2.0  # where present cells are between 0 and 1
+_CELLS = 65_536  # at a time, so that they stay in cache
 _DIGITS = 6  # of a statistic, beyond which two columns are alike
 
 
@@ -74,75 +75,107 @@ def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
     >>> bool((one.rows == other.rows).all()), (one.sign * other.sign).tolist()
     (True, [-1.0])
     """
-    y = standardised(targets[rows].T)
-    columns = _column_order(table, y, rows)
-    score = _row_scores(table, columns, rows)
+    y = _standardised(targets[rows].T)
+    cells = _Cells.of(table, rows)
+    columns, deviation = _column_order(cells, y)
+    score = _row_scores(cells, columns, deviation)
     sign = np.array([_sign(one, score) for one in y])
-    order = np.lexsort((*(sign[:, None] * y)[::-1], score))
+    order = np.lexsort((*(sign * targets[rows]).T[::-1], score))
     shuffle = np.random.default_rng(0).permutation(len(rows))
     return Arrangement(order[shuffle], tuple(columns.tolist()), sign)
 
 
-def standardised(x: Floats) -> Floats:
-    """Each row of a matrix brought to mean 0 and deviation 1, a constant to 0; missing cells are 4.
-
-    Parameters
-    ----------
-    x : ndarray of shape (d, n)
-        Overwritten if it is a float64 matrix in C order.
-    """
-    z = np.ascontiguousarray(x, dtype=np.float64)
-    missing = np.isnan(z)
-    some = bool(missing.any())
-    if some:
-        z[missing] = 0.0
-    z /= np.exp2(np.frexp(np.abs(z).max(axis=1, keepdims=True))[1] - 1.0)  # squares stay in range
-    count = np.maximum(z.shape[1] - missing.sum(axis=1, keepdims=True), 1) if some else z.shape[1]
-    mean = z.sum(axis=1, keepdims=True) / count
+def _standardised(y: Floats) -> Floats:
+    """Each row of a matrix brought to mean 0 and deviation 1, a constant to 0."""
+    unit = np.exp2(np.frexp(np.abs(y).max(axis=1, keepdims=True))[1] - 1.0)
+    z = y / unit  # squares stay in range
+    mean = z.mean(axis=1, keepdims=True)
     z -= mean
-    if some:
-        z[missing] = 0.0
-    sd = np.sqrt(np.einsum("ij,ij->i", z, z)[:, None] / count)
-    z /= np.where(sd > ROUNDING * np.abs(mean), sd, np.inf)
-    if some:
-        z[missing] = _MISSING
-    return z
+    deviation = np.sqrt(np.mean(z**2, axis=1, keepdims=True))
+    return z / np.where(deviation > ROUNDING * np.abs(mean), deviation, np.inf)
 
 
-def _cells(table: Table, columns: Index, rows: Index) -> Iterator[tuple[slice, Floats]]:
-    """Standardised cells of some columns at a time, one column to a row."""
-    several = max(1, _CELLS // len(rows))
-    for start in range(0, len(columns), several):
-        part = slice(start, start + several)
-        yield part, standardised(np.stack([table.content(j, rows) for j in columns[part]]))
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of some rows of a table, each column brought to the range from 0 to 1."""
+
+    table: Table
+    rows: Index
+    low: Floats  # (d,)
+    span: Floats
+    shrink: float  # before all else, so that no difference overflows
+
+    @classmethod
+    def of(cls, table: Table, rows: Index) -> _Cells:
+        """Find the range of each column."""
+        low, high = np.full((2, table.n_columns), np.nan)
+        for _, cells in _contents(table, rows):
+            low = np.fmin(low, np.fmin.reduce(cells, axis=1))
+            high = np.fmax(high, np.fmax.reduce(cells, axis=1))
+        with np.errstate(over="ignore"):
+            shrink = 0.25 if np.isinf(high - low).any() else 1.0
+        span = shrink * high - shrink * low
+        return cls(table, rows, shrink * low, np.where(span > 0, span, 1.0), shrink)
+
+    def __iter__(self) -> Iterator[tuple[slice, Floats]]:
+        """Some rows at a time, one column to a row of the matrix; missing cells are 2."""
+        for part, cells in _contents(self.table, self.rows):
+            if self.shrink != 1.0:
+                cells *= self.shrink
+            cells -= self.low[:, None]
+            cells /= self.span[:, None]
+            cells[np.isnan(cells)] = _MISSING
+            yield part, cells
 
 
-def _column_order(table: Table, y: Floats, rows: Index) -> Index:
-    """Columns by kind, tie to the targets, skewness and tails; alike ones as they stand."""
-    n_columns = table.n_columns
-    keys = np.empty((4, n_columns))
-    keys[0] = [_KINDS.index(column.kind) for column in table.columns]
-    for part, z in _cells(table, np.arange(n_columns), rows):
+def _contents(table: Table, rows: Index) -> Iterator[tuple[slice, Floats]]:
+    size = max(1, _CELLS // table.n_columns)
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        yield part, table.contents(part if len(rows) == table.n_rows else rows[part])
+
+
+def _column_order(cells: _Cells, y: Floats) -> tuple[Index, Floats]:
+    """Columns by kind, tie to the targets, skewness and tails, and the deviation of each.
+
+    Columns that are alike in all of these stay as they stand.
+    """
+    n, columns = len(cells.rows), cells.table.columns
+    powers, ties = np.zeros((4, len(columns))), np.zeros((len(columns), len(y)))
+    for part, z in cells:
         squares = z * z
-        keys[1, part] = ((z @ y.T / len(rows)) ** 2).sum(axis=1)
-        keys[2, part] = np.einsum("ij,ij->i", squares, z) / len(rows)
-        keys[3, part] = np.einsum("ij,ij->i", squares, squares) / len(rows)
-    return np.lexsort(np.round(keys, _DIGITS)[::-1])
+        powers[0] += z.sum(axis=1)
+        powers[1] += np.einsum("ij,ij->i", z, z)
+        powers[2] += np.einsum("ij,ij->i", squares, z)
+        powers[3] += np.einsum("ij,ij->i", squares, squares)
+        ties += z @ y[:, part].T
+    m1, m2, m3, m4 = powers / n
+    variance = np.maximum(m2 - m1**2, 0.0)
+    variance[variance <= ROUNDING] = 1.0  # of a constant
+    keys = (
+        m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4,
+        m3 - 3 * m1 * m2 + 2 * m1**3,
+        ((ties / n) ** 2).sum(axis=1),
+    )
+    keys = tuple(key / variance**k for key, k in zip(keys, (2.0, 1.5, 1.0), strict=True))
+    kinds = [_KINDS.index(column.kind) for column in columns]
+    return np.lexsort((*np.round(keys, _DIGITS), kinds)), np.sqrt(variance)
 
 
-def _row_scores(table: Table, columns: Index, rows: Index) -> Floats:
+def _row_scores(cells: _Cells, columns: Index, deviation: Floats) -> Floats:
     """One number per row, the same for rows of equal cells and for no others."""
-    factors = np.random.default_rng(1).normal(size=len(columns))
-    score = np.zeros(len(rows))
-    for part, z in _cells(table, columns, rows):
-        for factor, cells in zip(factors[part], z, strict=True):
-            score += factor * cells
+    factors = np.random.default_rng(1).normal(size=len(columns)) / deviation[columns]
+    score = np.zeros(len(cells.rows))
+    for part, z in cells:
+        for j, factor in zip(columns, factors, strict=True):  # no sum whose order rests on places
+            score[part] += factor * z[j]
     return score
 
 
 def _sign(y: Floats, score: Floats) -> float:
     """The way round in which the first odd statistic that is not 0 is positive."""
-    u = score / (np.sqrt(np.mean(score**2)) or 1.0)
+    u = score - score.mean()
+    u /= np.sqrt(np.mean(u**2)) or 1.0
     for weight in (y**2, u, u**2, u * y**2):
         found = float(np.mean(y * weight))
         if abs(found) > 10.0**-_DIGITS:

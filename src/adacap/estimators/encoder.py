@@ -30,7 +30,7 @@ __all__ = ["POLICIES", "TableEncoder"]
 Matrix = npt.NDArray[np.float32]
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(TransformerMixin, BaseEstimator):
     """Fitted map from a table to a float32 matrix, as a scikit-learn transformer.
 
     Parameters
@@ -159,11 +159,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """:meth:`transform` for an estimator: an array, whatever ``set_output`` says."""
         table = self._align(table)
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        alone, block = self._alone, self._numbers
-        if block is None or table.matrix is None:
-            alone = range(table.n_columns)
-        else:
-            block.encode(table.matrix, out)
+        block, matrix = self._numbers, table.matrix
+        alone: Sequence[int] = range(table.n_columns)
+        if block is not None and matrix is not None:
+            block.encode(matrix, out)
+            alone = self._alone
         if alone:
             for rows in row_chunks(table.n_rows):
                 self._encode(table.take(rows), out[rows], alone)

@@ -74,7 +74,7 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
 def _distinct(
     table: Table, coded: Floats, sample_weight: Floats | None
 ) -> tuple[Index, Floats | None]:
-    """Different rows by their keys, and their weights, if these differ."""
+    """Different rows, as they stand, and their weights, if these differ."""
     keys = table.row_keys()
     for column in coded.T:
         keys = _mix(keys ^ np.ascontiguousarray(column + 0.0).view(np.uint64))
@@ -88,12 +88,17 @@ def _distinct(
         ).all(axis=1)
     starts = np.concatenate([[True], ~same])
     first = np.flatnonzero(starts)
+    if sample_weight is None and len(first) == len(order):
+        return np.arange(len(order)), None
     ones = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     weight = np.add.reduceat(ones, first)
+    index = order[first]
     if (weight == weight[0]).all():
-        return order[first], None
+        return np.sort(index), None
     weight /= 2.0 ** np.frexp(weight.max())[1]  # so that their sum stays in range
-    return order[first], weight / weight.mean()
+    weight /= weight.mean()  # while they are in an order of content
+    place = np.argsort(index)
+    return index[place], weight[place]
 
 
 def _mix(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -133,11 +133,21 @@ class Table:
                 _absorb(keys[rows], _cell_bits(column, rows, digest))
         return keys
 
-    def content(self, j: int, rows: npt.NDArray[np.intp]) -> Floats:
-        """Cells of column ``j`` as numbers that say which are equal; missing ones are NaN.
+    def contents(self, rows: Any) -> Floats:
+        """Cells of some rows as numbers that say which are equal; missing ones are NaN.
 
         A level of text has a number that depends on nothing but the text.
+
+        Returns
+        -------
+        ndarray of shape (n_columns, number of rows)
+            One's own.
         """
+        if self.matrix is not None:
+            return self.matrix[rows].T.astype(np.float64, order="C")
+        return np.stack([self._content(j, rows) for j in range(self.n_columns)])
+
+    def _content(self, j: int, rows: Any) -> Array:
         column = self.columns[j]
         if column.kind != "categorical":
             return column.values[rows].astype(np.float64)
