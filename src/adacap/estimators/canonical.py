@@ -3,8 +3,7 @@
 Folds, minibatches and first weights are drawn by position. So rows and columns take the positions
 that their content gives them: by statistics of cells brought to one scale, which stay as they are
 when a numeric column becomes ``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change
-places.
-Such changes leave rounding behind. Rows are therefore sorted by a number rather than by a hash:
+places. Such changes leave rounding behind. Rows are therefore sorted by a number rather than by a hash:
 a little noise can move no row but past a neighbour that is as near as the noise.
 """
 
@@ -57,7 +56,7 @@ def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
     targets : ndarray of shape (n, c)
         As numbers.
     rows : ndarray of int, shape (m,)
-        Rows of the table and of the targets to look at.
+        Rows of the table and of the targets to look at, ascending.
 
     Returns
     -------
@@ -88,11 +87,12 @@ def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
 def _standardised(y: Floats) -> Floats:
     """Each row of a matrix brought to mean 0 and deviation 1, a constant to 0."""
     unit = np.exp2(np.frexp(np.abs(y).max(axis=1, keepdims=True))[1] - 1.0)
-    z = y / unit  # squares stay in range
+    z: Floats = y / unit  # squares stay in range
     mean = z.mean(axis=1, keepdims=True)
     z -= mean
     deviation = np.sqrt(np.mean(z**2, axis=1, keepdims=True))
-    return z / np.where(deviation > ROUNDING * np.abs(mean), deviation, np.inf)
+    z /= np.where(deviation > ROUNDING * np.abs(mean), deviation, np.inf)
+    return z
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,16 +144,18 @@ class Table:
             One's own.
         """
         if self.matrix is not None:
-            return self.matrix[rows].T.astype(np.float64, order="C")
+            cells: Floats = self.matrix[rows].T.astype(np.float64, order="C")
+            return cells
         return np.stack([self._content(j, rows) for j in range(self.n_columns)])
 
     def _content(self, j: int, rows: Any) -> Array:
         column = self.columns[j]
+        cells: Array = column.values[rows]
         if column.kind != "categorical":
-            return column.values[rows].astype(np.float64)
-        numbers = self._digests[j] / 2.0**64
+            return cells.astype(np.float64)
+        numbers: Floats = self._digests[j] / 2.0**64
         numbers[-1] = np.nan
-        return numbers[column.values[rows]]
+        return numbers[cells]
 
     @cached_property
     def _digests(self) -> list[npt.NDArray[np.uint64]]:
