@@ -3,7 +3,7 @@
 Folds, minibatches and first weights are drawn by position. So rows and columns take the positions
 that their content gives them: by statistics of cells brought to one scale, which stay as they are
 when a numeric column becomes ``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change
-places. Such changes leave rounding behind. Rows are therefore sorted by a number rather than by a hash:
+places. Such changes leave rounding behind. Rows are therefore sorted by a number and not by a hash:
 a little noise can move no row but past a neighbour that is as near as the noise.
 """
 
