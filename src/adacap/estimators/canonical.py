@@ -47,7 +47,9 @@ class Arrangement:
     sign: Floats
 
 
-def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
+def arrange(
+    table: Table, targets: Floats, rows: Index, keys: npt.NDArray[np.uint64] | None = None
+) -> Arrangement:
     """Canonical places of different rows.
 
     Parameters
@@ -57,6 +59,8 @@ def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
         As numbers.
     rows : ndarray of int, shape (m,)
         Rows of the table and of the targets to look at, ascending.
+    keys : ndarray of uint64, shape (m,), optional
+        Hash of each row, for rows whose cells are too near each other to tell them apart.
 
     Returns
     -------
@@ -79,7 +83,8 @@ def arrange(table: Table, targets: Floats, rows: Index) -> Arrangement:
     columns, deviation = _column_order(cells, y)
     score = _row_scores(cells, columns, deviation)
     sign = np.array([_sign(one, score) for one in y])
-    order = np.lexsort((*(sign * targets[rows]).T[::-1], score))
+    last = np.zeros(len(rows)) if keys is None else keys
+    order = np.lexsort((last, *(sign * targets[rows]).T[::-1], score))
     shuffle = np.random.default_rng(0).permutation(len(rows))
     return Arrangement(order[shuffle], tuple(columns.tolist()), sign)
 
@@ -159,7 +164,9 @@ def _column_order(cells: _Cells, y: Floats) -> tuple[Index, Floats]:
     )
     keys = tuple(key / variance**k for key, k in zip(keys, (2.0, 1.5, 1.0), strict=True))
     kinds = [_KINDS.index(column.kind) for column in columns]
-    return np.lexsort((*np.round(keys, _DIGITS), kinds)), np.sqrt(variance)
+    mantissa, exponent = np.frexp(np.sqrt(variance))
+    deviation = np.ldexp(np.round(mantissa, 9), exponent)  # what rows in any order agree on
+    return np.lexsort((*np.round(keys, _DIGITS), kinds)), deviation
 
 
 def _row_scores(cells: _Cells, columns: Index, deviation: Floats) -> Floats:

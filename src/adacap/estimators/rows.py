@@ -64,20 +64,29 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     >>> sorted(zip(rows.index.tolist(), rows.weight.tolist()))
     [(0, 1.333...), (1, 0.666...)]
     """
-    index, weight = _distinct(table, coded, sample_weight)
-    places = arrange(table, coded, index)
+    keys = _row_keys(table, coded)
+    index, weight = _distinct(table, coded, sample_weight, keys)
+    places = arrange(table, coded, index, keys[index])
     if weight is not None:
         weight = weight[places.rows]
     return MergedRows(index[places.rows], weight, places.columns, places.sign)
 
 
-def _distinct(
-    table: Table, coded: Floats, sample_weight: Floats | None
-) -> tuple[Index, Floats | None]:
-    """Different rows, as they stand, and their weights, if these differ."""
+def _row_keys(table: Table, coded: Floats) -> npt.NDArray[np.uint64]:
+    """Hash of the features and the target of each row."""
     keys = table.row_keys()
     for column in coded.T:
         keys = _mix(keys ^ np.ascontiguousarray(column + 0.0).view(np.uint64))
+    return keys
+
+
+def _distinct(
+    table: Table,
+    coded: Floats,
+    sample_weight: Floats | None,
+    keys: npt.NDArray[np.uint64],
+) -> tuple[Index, Floats | None]:
+    """Different rows, as they stand, and their weights, if these differ."""
     order = np.argsort(keys, kind="stable")
     previous, current = order[:-1], order[1:]
     same = keys[previous] == keys[current]
