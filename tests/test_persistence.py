@@ -605,6 +605,8 @@ def test_text_that_is_no_description(
         (("codec", "mean"), [0.0, 0.0], "2 means, 1 scales"),
         (("encoder", "columns"), [], "encoder.names do not fit"),
         (("encoder", "names"), ["a", "a", "b"], "encoder.names do not fit"),
+        (("encoder", "layout"), [0, 0, 1], "encoder.layout is no order of encoder.columns"),
+        (("encoder", "layout"), [0, 1], "encoder.layout is no order of encoder.columns"),
         (("encoder", "max_levels"), 1, "max_levels is 1"),
         (("encoder", "columns", 0, "center"), [], "plan of column 'x0' contradicts itself"),
         (("encoder", "columns", 0, "kind"), "categorical", "plan of column 'x0' contradicts"),

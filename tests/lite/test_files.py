@@ -141,6 +141,13 @@ def test_a_plan_that_contradicts_itself(parts, tmp_path):
         lite.load(write(tmp_path / "m", model, parts[1]))
 
 
+def test_a_layout_that_is_no_order_of_the_columns(parts, tmp_path):
+    model = copy.deepcopy(parts[0])
+    model["encoder"]["layout"][0] = model["encoder"]["layout"][1]
+    with pytest.raises(ModelFileError, match=r"encoder\.layout is no order of encoder\.columns"):
+        lite.load(write(tmp_path / "m", model, parts[1]))
+
+
 def test_another_backbone_than_the_saved_one(parts, tmp_path):
     layers = parts[0]["groups"][0]["layers"]
     for other in (layers[:2], layers + layers[-2:], [{"kind": "Attention"}], layers[1:], [], None):

@@ -85,7 +85,7 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
 def _target(codec: Json) -> dict[str, Any]:
     if "classes" in codec:
         return {"classes": codec["classes"]}
-    return {"mean": codec["mean"], "standard_deviation": codec["scale"]}
+    return {"mean": codec["mean"], "standard_deviation": [abs(scale) for scale in codec["scale"]]}
 
 
 def _count_parameters(tensors: Tensors) -> int:

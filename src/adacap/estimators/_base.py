@@ -190,7 +190,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are for regression only.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the row twice, 0 is the row absent.
+            A weight of 2 is the row twice, 0 is the row absent. λ is per mean weight: weights are
+            divided by their mean over the different rows, so their common scale plays no part.
         X_val, y_val : optional
             Rows to choose the best iteration on; then nothing is held out of ``X``.
 
@@ -355,7 +356,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Raw outputs (n, ...) of the network or of another one."""
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
-        encoded = self.encoder_.transform(table)
+        encoded = self.encoder_.encode(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
     def save(self, path: str | os.PathLike[str]) -> None:

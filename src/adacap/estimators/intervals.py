@@ -144,13 +144,14 @@ def interval(estimator: Any, X: Any, coverage: float, method: str) -> Floats:
         centre = estimator._outputs(X).astype(np.float64)
         bounds = centre - half, centre + half
     _warn_infinite(errors, coverage)
-    return np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    decoded = np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    return np.sort(decoded, axis=-1)  # a target that was turned round has its lower bound above
 
 
 def _decode(codec: RegressionCodec, bound: Floats) -> Floats:
     """Bounds in the user's units; what is infinite stays so, even for a constant target."""
     finite = np.where(np.isfinite(bound), bound, 0.0)
-    infinite = np.where(np.isfinite(bound), 0.0, bound)
+    infinite = np.where(np.isfinite(bound), 0.0, bound * np.where(codec.scale < 0, -1.0, 1.0))
     return codec.decode(finite) + (infinite[:, 0] if codec.is_1d else infinite)
 
 

@@ -79,9 +79,9 @@ _ENCODER = {
     "policy": set(POLICIES),
     "max_levels": int,
     "one_hot_numeric": bool,
-    "owner": str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
+    "layout": list[int],
 }
 _MODEL = {
     "format": {FORMAT},

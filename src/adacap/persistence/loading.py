@@ -141,7 +141,7 @@ def _restore(
     with refusing("its device is not usable here, pass device='cpu'", RuntimeError, AssertionError):
         place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
-    encoder = _restore_encoder(model["encoder"])
+    encoder = _restore_encoder(model["encoder"], model["estimator"])
     codec = _restore_codec(model["codec"])
     shape = model["sample_shape"]
     if shape is not None:
@@ -205,13 +205,15 @@ def _restore_settings(model: Json) -> Settings:
     return settings
 
 
-def _restore_encoder(data: Json) -> TableEncoder:
+def _restore_encoder(data: Json, owner: str) -> TableEncoder:
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
-    encoder = TableEncoder.from_dict(data)
-    names, plans = encoder.names_, encoder.columns_
-    is_named = names is None or len(set(names)) == len(names) == len(plans)
-    require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
-    for plan in plans:
+    names, n_columns = data["names"], len(data["columns"])
+    is_named = names is None or len(set(names)) == len(names) == n_columns
+    require(is_named and n_columns > 0, "encoder.names do not fit encoder.columns.")
+    is_order = sorted(data["layout"]) == list(range(n_columns))
+    require(is_order, "encoder.layout is no order of encoder.columns.")
+    encoder = TableEncoder.from_dict(data, owner)
+    for plan in encoder.columns_:
         require(plan.is_consistent, f"the plan of column {plan.name!r} contradicts itself.")
     return encoder
 
