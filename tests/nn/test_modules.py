@@ -11,7 +11,8 @@ from adacap.architectures import Architecture, glu, mlp, resnet
 from adacap.core import Ridge, mlr_loss, stack_labels
 from adacap.core.mlr import LOSSES
 from adacap.layers import Activation, BatchNorm, Dense, Dropout, Residual
-from adacap.nn.modules import Backbone, LinearHead, Nets, TikhonovHead, linear_from
+from adacap.nn.linear import LinearHead, linear_from
+from adacap.nn.modules import Backbone, Nets, TikhonovHead
 
 K, N = 3, 12
 LAYERS = {

@@ -3,7 +3,8 @@
 from adacap.core.dither import dithered_mlr_loss
 from adacap.core.lambda_init import initial_lambda, lambda_grid, mlr_path
 from adacap.core.linalg import safe_cholesky
-from adacap.core.mlr import MLRLoss, binary_cross_entropy, cross_entropy, mlr_loss, rmse
+from adacap.core.losses import binary_cross_entropy, cross_entropy
+from adacap.core.mlr import MLRLoss, mlr_loss, rmse
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.core.ridge import Ridge, RidgeFit
 

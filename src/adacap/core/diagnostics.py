@@ -56,8 +56,8 @@ def label_fits(
     """
     labels = stack_labels(targets.double(), permutations)
     weight = None if sample_weight is None else sample_weight.double()
-    ridge = Ridge(hidden.double(), sample_weight=weight, fit_intercept=fit_intercept)
-    fitted = ridge.solve(labels.flatten(-2), lam).fitted.unflatten(-1, labels.shape[-2:])
+    ridge = Ridge(hidden.double(), lam, sample_weight=weight, fit_intercept=fit_intercept)
+    fitted = ridge.solve(labels.flatten(-2)).fitted.unflatten(-1, labels.shape[-2:])
     return loss_named(loss)(fitted, labels, weight)
 
 

@@ -97,8 +97,8 @@ def dithered_mlr_loss(
     shift = structured if loss != "rmse" else None
     noise = -structured if loss != "rmse" else _total(structured, target)
     sets = torch.cat([labels[..., :1, :], labels + noise], -2)
-    ridge = Ridge(hidden, sample_weight=sample_weight, fit_intercept=fit_intercept)
-    fit = ridge.solve(sets.flatten(-2), lam)
+    ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    fit = ridge.solve(sets.flatten(-2))
     fitted = fit.fitted.unflatten(-1, sets.shape[-2:])[..., 1:, :]
     if loss == "rmse":
         fits = loss_named(loss)(fitted, sets[..., 1:, :], sample_weight)

@@ -59,7 +59,7 @@ def mlr_path(
     tensor([-0.5570, -0.2000, -0.0280], dtype=torch.float64)
     """
     Y, w = labels.double(), None if sample_weight is None else sample_weight.double()
-    ridge = Ridge(hidden.double(), sample_weight=w, fit_intercept=fit_intercept)
+    ridge = Ridge(hidden.double(), 1.0, sample_weight=w, fit_intercept=fit_intercept)
     fitted = ridge.path(Y.flatten(-2), grid).unflatten(-1, Y.shape[-2:])
     many = None if w is None else w.expand(len(grid), -1)
     labels_at_each = Y.expand(len(grid), *Y.shape)

@@ -6,30 +6,24 @@ are ``(..., n_samples, n_sets, n_targets)``, true labels first, and a loss is ``
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from adacap.core.losses import best_constant, binary_cross_entropy, cross_entropy
 from adacap.core.ridge import Ridge, RidgeFit
 
 __all__ = [
-    "LOSSES", "MLRForm", "MLRLoss", "SetLoss", "binary_cross_entropy", "constant_fit",
-    "cross_entropy", "loss_named", "mlr_loss", "mlr_of_fits", "rmse",
+    "LOSSES", "MLRForm", "MLRLoss", "SetLoss", "constant_fit", "loss_named", "mlr_loss",
+    "mlr_of_fits", "rmse", "true_layer",
 ]  # fmt: skip
 
 MLRForm = Literal["difference", "absolute_gap"]
 
 
-class SetLoss(Protocol):
-    """Callable ``(prediction, targets, sample_weight) -> one loss per label set``."""
-
-    def __call__(
-        self, prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Reduce rows and targets, keep label sets."""
-        ...
+SetLoss = Callable[..., Tensor]
+"""From ``(prediction, targets, sample_weight)`` to one loss per label set."""
 
 
 def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -49,50 +43,10 @@ def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = Non
     return norms / (w.sum(-3).squeeze(-1) * targets.shape[-1]).sqrt()
 
 
-def binary_cross_entropy(
-    prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None
-) -> Tensor:
-    """Cross-entropy of a sigmoid output against targets coded −1 / +1.
-
-    Examples
-    --------
-    >>> binary_cross_entropy(torch.zeros(2, 1, 1), torch.tensor([[[1.0]], [[-1.0]]]))
-    tensor([0.6931])
-    """
-    return _row_mean(F.softplus(-targets * prediction).mean(-1), sample_weight)
-
-
-def cross_entropy(
-    prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None
-) -> Tensor:
-    """Cross-entropy of a softmax output against one-hot targets.
-
-    Examples
-    --------
-    >>> cross_entropy(torch.zeros(1, 1, 2), torch.tensor([[[1.0, 0.0]]]))
-    tensor([0.6931])
-    """
-    return _row_mean(-(targets * prediction.log_softmax(-1)).sum(-1), sample_weight)
-
-
-def _row_mean(values: Tensor, sample_weight: Tensor | None) -> Tensor:
-    """Weighted mean over rows of ``(..., n_samples, n_sets)``."""
-    if sample_weight is None:
-        return values.mean(-2)
-    w = sample_weight.unsqueeze(-1).to(values.dtype)
-    return (w * values).sum(-2) / w.sum(-2)
-
-
 LOSSES: dict[str, SetLoss] = {
     "rmse": rmse,
     "bce": binary_cross_entropy,
     "ce": cross_entropy,
-}
-
-_BEST_CONSTANT: dict[str, Callable[[Tensor], Tensor]] = {
-    "rmse": lambda mean: mean,
-    "bce": lambda mean: 2 * torch.atanh(mean.clamp(-1 + 1e-6, 1 - 1e-6)),  # log-odds of (1+m)/2
-    "ce": lambda mean: mean.clamp_min(1e-12).log(),
 }
 
 
@@ -128,14 +82,8 @@ def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None
     >>> constant_fit("rmse", torch.tensor([[[1.0]], [[3.0]]]))
     tensor([1.])
     """
-    if sample_weight is None:
-        mean = targets.mean(-3, keepdim=True)
-    else:
-        w = sample_weight[..., None, None].to(targets.dtype)
-        mean = (w * targets).sum(-3, keepdim=True) / w.sum(-3, keepdim=True)
-    set_loss = loss_named(loss)
-    constant = _BEST_CONSTANT[loss](mean).expand_as(targets)
-    return set_loss(constant, targets, sample_weight)
+    constant = best_constant(loss, targets, sample_weight)
+    return loss_named(loss)(constant, targets, sample_weight)
 
 
 # ------------------------------------------------------------------------------ the MLR loss
@@ -200,8 +148,8 @@ def mlr_loss(
             "labels must be (..., n_samples, 1 + T, n_targets), as stack_labels makes them, got "
             f"shape {tuple(labels.shape)}."
         )
-    ridge = Ridge(hidden, sample_weight=sample_weight, fit_intercept=fit_intercept)
-    fit = ridge.solve(labels.flatten(-2), lam)
+    ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    fit = ridge.solve(labels.flatten(-2))
     fitted = fit.fitted.unflatten(-1, labels.shape[-2:])
     fits = loss_named(loss)(fitted, labels, sample_weight)
     result = mlr_of_fits(fits, labels, loss=loss, form=form, sample_weight=sample_weight)

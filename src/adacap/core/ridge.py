@@ -12,6 +12,7 @@ Leading dimensions are nets: K of them share one call.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -42,6 +43,8 @@ class Ridge:
     ----------
     hidden : Tensor of shape (..., n_samples, d_hidden)
         Last hidden representation, ``A`` in the paper.
+    lam : Tensor of shape (...) or float
+        Regularisation ``λ > 0``.
     sample_weight : Tensor of shape (..., n_samples), optional
         Not negative. A weight of 2 is the row twice, 0 is the row absent.
     fit_intercept : bool, default=False
@@ -49,16 +52,21 @@ class Ridge:
 
     Examples
     --------
-    >>> ridge = Ridge(torch.tensor([[-1.0], [1.0]]), fit_intercept=True)
-    >>> fit = ridge.solve(torch.tensor([[1.0], [5.0]]), 2.0)
+    >>> ridge = Ridge(torch.tensor([[-1.0], [1.0]]), 2.0, fit_intercept=True)
+    >>> fit = ridge.solve(torch.tensor([[1.0], [5.0]]))
     >>> fit.coef.item(), fit.intercept.item(), fit.fitted.flatten().tolist()
     (1.0, 3.0, [2.0, 4.0])
-    >>> ridge.dof(2.0).item()
+    >>> ridge.dof().item()
     0.5
     """
 
     def __init__(
-        self, hidden: Tensor, *, sample_weight: Tensor | None = None, fit_intercept: bool = False
+        self,
+        hidden: Tensor,
+        lam: Tensor | float,
+        *,
+        sample_weight: Tensor | None = None,
+        fit_intercept: bool = False,
     ) -> None:
         if hidden.ndim < 2 or not hidden.is_floating_point():
             raise ValueError(
@@ -66,113 +74,98 @@ class Ridge:
                 f"{tuple(hidden.shape)} of {hidden.dtype}."
             )
         self.hidden = hidden
+        self.lam = torch.as_tensor(lam, dtype=hidden.dtype, device=hidden.device)
+        self.lam = self.lam.expand(hidden.shape[:-2])
         self.w = None if sample_weight is None else sample_weight.unsqueeze(-1).to(hidden.dtype)
         self.mean = row_mean(hidden, self.w) if fit_intercept else None
         # C = A − mean of the rows
         self.C = hidden.detach() if self.mean is None else hidden.detach() - self.mean.detach()
         self.is_primal = hidden.shape[-1] < hidden.shape[-2]
-        self._kept: tuple[Tensor, Tensor] | None = None  # λ, and the factor it gave
 
     def root_weighted(self, block: Tensor) -> Tensor:
         """Rows times the square roots of their weights."""
         return block if self.w is None else self.w.sqrt() * block
 
-    def factor(self, lam: Tensor) -> Tensor:
-        """Lower Cholesky factor of the smaller of ``AᵀA + λI`` and ``AAᵀ + λI``; the last is kept.
+    @cached_property
+    def factor(self) -> Tensor:
+        """Lower Cholesky factor of the smaller of ``AᵀA + λI`` and ``AAᵀ + λI``.
 
         Raises
         ------
         NonFiniteError, NotPositiveDefiniteError
             If it cannot be factorised.
         """
-        if self._kept is None or not torch.equal(self._kept[0], lam):
-            A, lam = self.root_weighted(self.C), lam.detach().clone()
-            self._kept = lam, _cholesky(A if self.is_primal else A.mT, lam)
-        return self._kept[1]
+        A = self.root_weighted(self.C)
+        return _cholesky(A if self.is_primal else A.mT, self.lam.detach())
 
-    @property
-    def lam(self) -> Tensor:
-        """λ of the last solve, without gradient."""
-        if self._kept is None:
-            raise ValueError("Nothing has been solved yet: call solve(targets, lam) first.")
-        return self._kept[0]
-
-    def _as_lambda(self, lam: Tensor | float) -> Tensor:
-        """λ as a tensor with the leading dimensions of A."""
-        given = torch.as_tensor(lam, dtype=self.C.dtype, device=self.C.device)
-        return given.expand(self.C.shape[:-2])
-
-    def solve(self, targets: Tensor, lam: Tensor | float) -> RidgeFit:
+    def solve(self, targets: Tensor) -> RidgeFit:
         """Output layer and fitted values, ``P·Y`` and ``H·Y``, differentiable in A, Y and λ.
 
         Parameters
         ----------
         targets : Tensor of shape (..., n_samples, n_columns)
             True and permuted labels side by side; all columns share one factorisation.
-        lam : Tensor of shape (...) or float
-            Regularisation ``λ > 0``.
         """
-        lam, Y = self._as_lambda(lam), targets
-        if Y.ndim < 2 or Y.shape[-2] != self.C.shape[-2] or Y.dtype != self.C.dtype:
+        Y, C = targets, self.C
+        if Y.ndim < 2 or Y.shape[-2] != C.shape[-2] or Y.dtype != C.dtype:
             raise ValueError(
-                f"targets must be (..., {self.C.shape[-2]}, n_columns) of {self.C.dtype}, like "
-                f"hidden, got {tuple(Y.shape)} of {Y.dtype}."
+                f"targets must be (..., {C.shape[-2]}, n_columns) of {C.dtype}, like hidden, got "
+                f"{tuple(Y.shape)} of {Y.dtype}."
             )
-        Y = Y.expand(*self.C.shape[:-2], *Y.shape[-2:])
+        Y = Y.expand(*C.shape[:-2], *Y.shape[-2:])
         if self.mean is None:
-            coef, fitted = self._apply(Y, lam)
+            coef, fitted = self._apply(Y)
             return RidgeFit(coef, coef.new_zeros(*coef.shape[:-2], coef.shape[-1]), fitted)
         y_mean = row_mean(Y, self.w)
-        coef, fitted = self._apply(Y - y_mean, lam)
+        coef, fitted = self._apply(Y - y_mean)
         return RidgeFit(coef, (y_mean - self.mean @ coef).squeeze(-2), fitted + y_mean)
 
-    def _apply(self, Y: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
+    def _apply(self, Y: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and fitted values for labels whose mean was taken off if A's was."""
-        L, centred = self.factor(lam), self.mean is not None
+        apply: Any = _Solve.apply
         if self.w is None:
-            return _Solve.apply(self.hidden, self.C, Y, lam, L, centred)  # type: ignore
+            is_centred = self.mean is not None
+            coef, fitted = apply(self.hidden, self.C, Y, self.lam, self.factor, is_centred)
+            return coef, fitted
         C = self.hidden if self.mean is None else self.hidden - self.mean
         A = self.root_weighted(C)  # √w on both sides gives the weighted normal equations
-        coef, _ = _Solve.apply(A, A.detach(), self.root_weighted(Y), lam, L, False)  # type: ignore
+        coef, _ = apply(A, A.detach(), self.root_weighted(Y), self.lam, self.factor, False)
         return coef, C @ coef
 
     @torch.no_grad()
-    def leverage(self, lam: Tensor | float) -> Tensor:
+    def leverage(self) -> Tensor:
         """Diagonal of H, ``(..., n_samples)``, with the intercept's share ``wᵢ/Σw``."""
-        lam = self._as_lambda(lam)
-        L, A = self.factor(lam), self.root_weighted(self.C)
+        A = self.root_weighted(self.C)
         if self.is_primal:  # hᵢ = ‖L⁻¹aᵢ‖²
-            h = torch.linalg.solve_triangular(L, A.mT, upper=False).square().sum(-2)
+            h = torch.linalg.solve_triangular(self.factor, A.mT, upper=False).square().sum(-2)
         else:  # I − H = λK⁻¹
-            h = 1 - lam.unsqueeze(-1) * _inverse(L).square().sum(-2)
+            h = 1 - self.lam.unsqueeze(-1) * _inverse(self.factor).square().sum(-2)
         if self.mean is None:
             return h
         w = torch.ones_like(A[..., :1]) if self.w is None else self.w
         return h + (w / w.sum(-2, keepdim=True)).squeeze(-1)
 
     @torch.no_grad()
-    def loo(self, targets: Tensor, lam: Tensor | float) -> tuple[Tensor, Tensor]:
+    def loo(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Residual of each row under the layer solved without it, and its leverage.
 
         Leaving a row out of a solve with fixed features and fixed λ changes its residual from
         ``rᵢ`` to ``rᵢ / (1 − hᵢ)``, exactly. A row that carries a weight is left out whole.
         """
-        slack = (1 - self.leverage(lam)).clamp(min=_LEAST_SLACK)
-        residuals = targets - self.solve(targets, lam).fitted
-        return residuals / slack.unsqueeze(-1), 1 - slack
+        slack = (1 - self.leverage()).clamp(min=_LEAST_SLACK)
+        return (targets - self.solve(targets).fitted) / slack.unsqueeze(-1), 1 - slack
 
     @torch.no_grad()
-    def dof(self, lam: Tensor | float) -> Tensor:
+    def dof(self) -> Tensor:
         """Effective degrees of freedom ``tr H = Σ s²/(s² + λ)``, without the intercept."""
-        lam = self._as_lambda(lam)
-        L = self.factor(lam)  # tr H = k − λ tr(M⁻¹) with tr(M⁻¹) = ‖L⁻¹‖²
-        return L.shape[-1] - lam * _inverse(L).square().sum((-2, -1))
+        inverse = _inverse(self.factor)  # tr H = k − λ tr(M⁻¹) with tr(M⁻¹) = ‖L⁻¹‖²
+        return inverse.shape[-1] - self.lam * inverse.square().sum((-2, -1))
 
     @torch.no_grad()
     def path(self, targets: Tensor, lams: Tensor) -> Tensor:
-        """Fitted values at every λ, ``(n_lams, n_samples, n_columns)``, by one decomposition.
+        """Fitted values at every λ of a list, ``(n_lams, n_samples, n_columns)``, for one net.
 
-        For a single net.
+        By one eigen-decomposition; the λ of this ridge plays no part.
         """
         Y, A = targets, self.root_weighted(self.C)
         offset = torch.zeros_like(Y[:1]) if self.mean is None else row_mean(Y, self.w)
@@ -220,16 +213,12 @@ class _Solve(torch.autograd.Function):
         if G is not None and ctx.is_centred:
             G = G - G.mean(-2, keepdim=True)
         if ctx.primal:  # S = M⁻¹(∂B + AᵀG),  Q = AS,  R = Y − AB
-            s = S = _solve_with(L, _sum(grad_B, None if G is None else A.mT @ G))
+            at_B = grad_B if G is None else A.mT @ G if grad_B is None else grad_B + A.mT @ G
+            s = S = _solve_with(L, at_B)
             Q, R = A @ S, Y - fitted
         else:  # v = K⁻¹(A∂B − λG),  S = ∂B − Aᵀv,  Q = G + v,  R = α
-            v = _solve_with(
-                L,
-                _sum(
-                    None if grad_B is None else A @ grad_B,
-                    None if G is None else -lam[..., None, None] * G,
-                ),
-            )
+            at_K = 0 if G is None else -lam[..., None, None] * G
+            v = _solve_with(L, at_K if grad_B is None else A @ grad_B + at_K)
             S = -(A.mT @ v) if grad_B is None else grad_B - A.mT @ v
             s = Q = v if G is None else G + v
             R = alpha
@@ -238,13 +227,6 @@ class _Solve(torch.autograd.Function):
             outer = -Q if G is None else G - Q
             grad_A = _beside(outer, R) @ _beside(B, S).mT
         return grad_A, None, Q, -(s * alpha).sum((-2, -1)), None, None
-
-
-def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
-    """Sum of the parts that exist; at least one does."""
-    if a is None or b is None:
-        return a if b is None else b  # type: ignore[return-value]
-    return a + b
 
 
 def _beside(left: Tensor, right: Tensor) -> Tensor:

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from adacap.estimators.held_out import HeldOut, LeftOut
 from adacap.nn.adapter import Stacked
-from adacap.nn.modules import Backbone, LinearHead, Nets, linear_from
+from adacap.nn.linear import LinearHead, linear_from
+from adacap.nn.modules import Backbone, Nets
 from adacap.training.data import MemberRows
 from adacap.training.history import History
 

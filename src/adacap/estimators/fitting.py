@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,19 +13,21 @@ from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
 from adacap.core.lambda_init import initial_lambda
-from adacap.core.mlr import MLRForm
+from adacap.core.mlr import MLRForm, MLRLoss
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
 from adacap.estimators.bag import FittedMember, Group, gather
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
 from adacap.exceptions import DivergenceError
 from adacap.nn.adapter import Stacked, why_not_stacked
-from adacap.nn.modules import Backbone, LinearHead, Nets, TikhonovHead
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets, TikhonovHead
 from adacap.training.callbacks import Callback
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
 from adacap.training.dithering import Dither, DitheredObjective
-from adacap.training.loop import MLRObjective, Objective, Trained, train
+from adacap.training.history import Trained
+from adacap.training.loop import MLRObjective, Objective, Trainer
 from adacap.training.threads import one_thread
 
 __all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "probe", "solved_share"]
@@ -205,12 +208,28 @@ class _Run:
             nets = build(recipe, rows, [member.seed for member in chosen])
             if isinstance(nets.head, TikhonovHead):
                 nets.head.set_lambda(start_lambda(recipe, nets, data))
-        keep_at = None if self.keep_at is None else [self.keep_at[k] for k in group]
-        trained = train(
-            nets, data, _objective(recipe, data.seeds), recipe.config,
-            score=recipe.score, callbacks=self.callbacks, keep_at=keep_at,
-        )  # fmt: skip
-        return _freeze(recipe, rows, trained, chosen, valid)
+        objective, config = _objective(recipe, data.seeds), recipe.config
+        trainer = Trainer(nets, data, objective, config, recipe.score, self.callbacks)
+        if self.keep_at is not None:
+            last = [self.keep_at[k] for k in group]
+            trainer = _UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
+        return _freeze(recipe, rows, trainer.run(), chosen, valid)
+
+
+@dataclass
+class _UpTo(Trainer):
+    """Keeps a given iteration of each net, and ends with the last of them."""
+
+    last: Sequence[int] = ()
+
+    def validate(self, loss: MLRLoss) -> list[float]:
+        """The step itself as a score, as long as it counts."""
+        step = self.state.step
+        return [float(step) if step <= last else -math.inf for last in self.last]
+
+    def is_over(self, next_end: float) -> bool:
+        """Also after the last of them."""
+        return super().is_over(next_end) or self.state.step >= max(self.last)
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:

@@ -17,7 +17,7 @@ from adacap.core.ridge import Ridge, RidgeFit
 from adacap.exceptions import NumericalWarning
 from adacap.nn.modules import TikhonovHead
 from adacap.training.data import MemberRows
-from adacap.training.loop import Trained
+from adacap.training.history import Trained
 
 if TYPE_CHECKING:
     from adacap.estimators.bag import FittedMember
@@ -115,9 +115,9 @@ def held_out(
     more = len(member.train) > recipe.config.batch_size  # rows than the head was solved on
     if isinstance(trained.nets.head, TikhonovHead) and recipe.refit_head and more:
         part = rows.take(member.train[:MOST_REFIT])
-        ridge = _ridge(outputs_of(backbone, part.x), part.weight, recipe.fit_intercept)
         lam = float(trained.nets.head.lam[k])
-        coef, intercept, _ = _narrow(ridge.solve(part.targets.double(), lam), part.targets)
+        ridge = _ridge(outputs_of(backbone, part.x), lam, part.weight, recipe.fit_intercept)
+        coef, intercept, _ = _narrow(ridge.solve(part.targets.double()), part.targets)
     outputs = outputs_of(backbone, held.x) @ coef + intercept
     inflation = None
     if left is not None:
@@ -160,10 +160,10 @@ def _mean_error(residuals: Tensor, weight: Tensor | None) -> Tensor:
     return (w * errors).sum(0) / w.sum()
 
 
-def _ridge(hidden: Tensor, weight: Tensor | None, fit_intercept: bool) -> Ridge:
+def _ridge(hidden: Tensor, lam: float, weight: Tensor | None, fit_intercept: bool) -> Ridge:
     """Ridge in float64."""
     w = None if weight is None else weight.double()
-    return Ridge(hidden.double(), sample_weight=w, fit_intercept=fit_intercept)
+    return Ridge(hidden.double(), lam, sample_weight=w, fit_intercept=fit_intercept)
 
 
 def _narrow(fit: RidgeFit, targets: Tensor) -> RidgeFit:
@@ -180,18 +180,18 @@ def solve_rows(
     stand in an order that content alone decides, so they are as good as any.
     """
     part = rows.take(index)
-    ridge, Y = _ridge(hidden, part.weight, fit_intercept), part.targets.double()
-    fit, dof = _narrow(ridge.solve(Y, lam), part.targets), float(ridge.dof(lam))
+    ridge, Y = _ridge(hidden, lam, part.weight, fit_intercept), part.targets.double()
+    fit, dof = _narrow(ridge.solve(Y), part.targets), float(ridge.dof())
     if len(index) < 2:
         return fit, dof, None
     first = slice(0, _MOST_LEFT_OUT)
     if len(index) > _MOST_LEFT_OUT:
         weight = None if part.weight is None else part.weight[first]
-        ridge = _ridge(hidden[first], weight, fit_intercept)
+        ridge = _ridge(hidden[first], lam, weight, fit_intercept)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
         try:
-            residuals, leverage = ridge.loo(Y[first], lam)
+            residuals, leverage = ridge.loo(Y[first])
         except ArithmeticError:  # diagnostics must never make `fit` fail
             return fit, dof, None
     return fit, dof, LeftOut(index[first], residuals, leverage)

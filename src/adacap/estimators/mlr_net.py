@@ -19,7 +19,8 @@ from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings
 from adacap.layers import Dense
 from adacap.nn.backbones import glorot_uniform
-from adacap.nn.modules import Backbone, LinearHead, Nets
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets
 from adacap.training.callbacks import Callback
 from adacap.training.dithering import Dither
 

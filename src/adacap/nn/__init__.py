@@ -1,7 +1,8 @@
 """Torch modules: backbones without a head, heads, and the paper's architecture table."""
 
 from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet, glorot_uniform
-from adacap.nn.modules import Backbone, LinearHead, TikhonovHead
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, TikhonovHead
 from adacap.nn.presets import ARCHITECTURES, PRESETS
 
 __all__ = [

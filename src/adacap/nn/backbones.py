@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from adacap import architectures
-from adacap.nn.modules import Backbone, Generators
+from adacap.nn.modules import Backbone
+from adacap.nn.weights import Generators
 
 __all__ = ["GLU", "MLP", "SNN", "ConvNet", "ResNet", "glorot_uniform"]
 

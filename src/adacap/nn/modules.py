@@ -1,4 +1,4 @@
-"""Torch modules of K nets at once: a backbone made from its layers, and the two output layers.
+"""Torch modules of K nets at once: a backbone made from its layers, and the Tikhonov head.
 
 A single net is ``k=None``: rows ``(n, d)`` in, features ``(n, J)`` out, as with any torch module.
 With ``k`` nets every tensor carries the net first: weights ``(k, d_in, d_out)``, rows ``(k, n, d)``
@@ -8,21 +8,21 @@ With ``k`` nets every tensor carries the net first: weights ``(k, d_in, d_out)``
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from adacap.core.mlr import LOSSES, MLRForm, MLRLoss, mlr_loss
+from adacap.core.mlr import MLRLoss, mlr_loss
 from adacap.core.ridge import Ridge, RidgeFit
-from adacap.layers import Dense, Layer, Residual, run
+from adacap.layers import Dense, Layer, run
+from adacap.nn.weights import Generators, Start, add_tensors, fill, holders, share_tensors, uniform
 
-__all__ = ["Backbone", "LinearHead", "Nets", "TikhonovHead", "linear_from"]
+if TYPE_CHECKING:
+    from adacap.nn.linear import LinearHead
 
-Generators = Sequence[torch.Generator] | torch.Generator | None
-Start = Callable[[int, int], float]  # from d_in and d_out to the bound of the weights
+__all__ = ["Backbone", "Nets", "TikhonovHead", "TorchOperations"]
 
 
 class TorchOperations:
@@ -76,7 +76,7 @@ class TorchOperations:
         if not self.training or rate == 0:
             return x
         keep = torch.empty_like(x)
-        _fill(keep, self.generators, lambda t, g: t.bernoulli_(1 - rate, generator=g))
+        fill(keep, self.generators, lambda t, g: t.bernoulli_(1 - rate, generator=g))
         return x * keep / (1 - rate)
 
 
@@ -86,23 +86,14 @@ _ACTIVATIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _fill(tensor: Tensor, generators: Generators, draw: Any) -> None:
-    """Draw numbers in place; those of each net from its own generator, if there are several."""
-    if isinstance(generators, Sequence):
-        for part, generator in zip(tensor, generators, strict=True):
-            draw(part, generator)
-    else:
-        draw(tensor, generators)
-
-
-class _Tensors(nn.Module):
+class Tensors(nn.Module):
     """Tensors of a layer by name."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
 
-class Backbone(_Tensors):
+class Backbone(Tensors):
     """Layers as a torch module: rows in, features out, without a head.
 
     Weights start as those of ``nn.Linear``: uniform in ``±1/√d_in``, the paper's Kaiming-uniform.
@@ -132,17 +123,17 @@ class Backbone(_Tensors):
         self.layers = layers
         self.k = k
         self.generators: Generators = None  # of dropout, while training
-        _add_tensors(self, layers, () if k is None else (k,))
+        add_tensors(self, layers, () if k is None else (k,), Tensors)
         self.reset_parameters(generators)
 
     def reset_parameters(
         self, generators: Generators = None, start: Start = lambda d_in, d_out: d_in**-0.5
     ) -> None:
         """Draw the weights again, uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½."""
-        for layer, held in _pairs(self, self.layers):
+        for layer, held in holders(self, self.layers):
             if isinstance(layer, Dense):
-                _fill(held["weight"].data, generators, _uniform(start(layer.d_in, layer.d_out)))
-                _fill(held["bias"].data, generators, _uniform(layer.d_in**-0.5))
+                fill(held["weight"].data, generators, uniform(start(layer.d_in, layer.d_out)))
+                fill(held["bias"].data, generators, uniform(layer.d_in**-0.5))
 
     def forward(self, x: Tensor) -> Tensor:
         """Features of rows; rows ``(n, d_in)`` are seen by all nets."""
@@ -158,45 +149,12 @@ class Backbone(_Tensors):
         """Net ``i`` alone, with ``k=None``; it shares the memory of its tensors."""
         with torch.device("meta"):
             alone = Backbone(self.layers)
-        own = dict(self.named_parameters()) | dict(self.named_buffers())
-        for name, tensor in own.items():
-            place, _, last = name.rpartition(".")
-            part = tensor.detach()[i] if self.k is not None else tensor.detach()
-            is_parameter = isinstance(tensor, nn.Parameter)
-            setattr(alone.get_submodule(place), last, nn.Parameter(part) if is_parameter else part)
+        share_tensors(self, alone, None if self.k is None else i)
         return alone.train(self.training)
 
     def extra_repr(self) -> str:
         """Show the number of nets and their layers."""
         return ", ".join([f"k={self.k}", *map(repr, self.layers)])
-
-
-def _add_tensors(module: _Tensors, layers: tuple[Layer, ...], k: tuple[int, ...]) -> None:
-    for i, layer in enumerate(layers):
-        held = _Tensors()
-        if isinstance(layer, Residual):
-            _add_tensors(held, layer.block, k)
-        else:
-            for name, shape in layer.tensors.items():
-                if name.startswith("running_"):
-                    held.register_buffer(name, torch.full(k + shape, float(name == "running_var")))
-                else:  # the scale of a batch norm starts at 1
-                    full = torch.full(k + shape, float(len(shape) == 1 and name == "weight"))
-                    held.register_parameter(name, nn.Parameter(full))
-        module.add_module(str(i), held)
-
-
-def _pairs(module: Any, layers: tuple[Layer, ...]) -> list[tuple[Layer, Any]]:
-    """Layers that hold tensors, in order, with what holds them."""
-    found: list[tuple[Layer, Any]] = []
-    for i, layer in enumerate(layers):
-        held = module[str(i)]
-        found += _pairs(held, layer.block) if isinstance(layer, Residual) else [(layer, held)]
-    return found
-
-
-def _uniform(bound: float) -> Any:
-    return lambda tensor, generator: tensor.uniform_(-bound, bound, generator=generator)
 
 
 class TikhonovHead(nn.Module):
@@ -249,8 +207,8 @@ class TikhonovHead(nn.Module):
         self, hidden: Tensor, targets: Tensor, sample_weight: Tensor | None = None
     ) -> RidgeFit:
         """Weights, intercept and fitted values for these rows."""
-        ridge = Ridge(hidden, sample_weight=sample_weight, fit_intercept=self.fit_intercept)
-        return ridge.solve(targets, self.lam)
+        options: Any = {"sample_weight": sample_weight, "fit_intercept": self.fit_intercept}
+        return Ridge(hidden, self.lam, **options).solve(targets)
 
     def forward(
         self, hidden: Tensor, targets: Tensor, sample_weight: Tensor | None = None
@@ -258,111 +216,26 @@ class TikhonovHead(nn.Module):
         """Fitted values ``H·Y``."""
         return self.solve(hidden, targets, sample_weight).fitted
 
-    def mlr_loss(
-        self,
-        hidden: Tensor,
-        labels: Tensor,
-        *,
-        loss: str = "rmse",
-        form: MLRForm = "difference",
-        sample_weight: Tensor | None = None,
-    ) -> MLRLoss:
-        """MLR loss on stacked labels; see :func:`adacap.core.mlr_loss`."""
-        return mlr_loss(
-            hidden, labels, self.lam,
-            loss=loss, form=form, sample_weight=sample_weight, fit_intercept=self.fit_intercept,
-        )  # fmt: skip
+    def mlr_loss(self, hidden: Tensor, labels: Tensor, **options: Any) -> MLRLoss:
+        """MLR loss on stacked labels.
+
+        Options are ``loss``, ``form`` and ``sample_weight`` of :func:`adacap.core.mlr_loss`.
+        """
+        return mlr_loss(hidden, labels, self.lam, fit_intercept=self.fit_intercept, **options)
 
     @torch.no_grad()
     def freeze(
         self, hidden: Tensor, targets: Tensor, sample_weight: Tensor | None = None
     ) -> nn.Linear:
         """Solve once and return the solution as an ordinary linear layer, for a single net."""
+        from adacap.nn.linear import linear_from
+
         fit = self.solve(hidden, targets, sample_weight)
         return linear_from(fit.coef, fit.intercept)
 
     def extra_repr(self) -> str:
         """Show λ in ``repr``."""
         return f"lam={self.lam.detach().tolist()!r}, fit_intercept={self.fit_intercept}"
-
-
-class LinearHead(nn.Module):
-    """Ordinary output layer, trained by gradient: the head of the plain scheme.
-
-    Parameters
-    ----------
-    d_hidden, n_targets : int
-    k : int, optional
-        Number of nets.
-    generators : sequence of k Generator, or one Generator, optional
-        Where the weights come from; torch's default generator if not given.
-
-    Examples
-    --------
-    >>> LinearHead(4, 2)(torch.zeros(3, 4)).shape
-    torch.Size([3, 2])
-    """
-
-    def __init__(
-        self,
-        d_hidden: int,
-        n_targets: int,
-        *,
-        k: int | None = None,
-        generators: Generators = None,
-    ) -> None:
-        super().__init__()
-        lead = () if k is None else (k,)
-        self.weight = nn.Parameter(torch.empty(*lead, d_hidden, n_targets))
-        self.bias = nn.Parameter(torch.empty(*lead, n_targets))
-        for tensor in (self.weight, self.bias):
-            _fill(tensor.data, generators, _uniform(1 / math.sqrt(d_hidden)))
-
-    @classmethod
-    def of(cls, weight: Tensor, bias: Tensor) -> Self:
-        """Output layer with weights ``(..., J, c)`` and offsets ``(..., c)``; nothing is drawn."""
-        with torch.device("meta"):
-            head = cls(*weight.shape[-2:])
-        # A copy in rows, whatever solved it: products of one layout round alike.
-        in_rows = {"memory_format": torch.contiguous_format}
-        head.weight = nn.Parameter(weight.detach().clone(**in_rows))
-        head.bias = nn.Parameter(bias.detach().clone(**in_rows))
-        return head
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Outputs for hidden features."""
-        return TorchOperations(self.training).affine(hidden, self.weight, self.bias)
-
-    def mlr_loss(
-        self,
-        hidden: Tensor,
-        labels: Tensor,
-        *,
-        loss: str = "rmse",
-        form: MLRForm = "difference",
-        sample_weight: Tensor | None = None,
-    ) -> MLRLoss:
-        """Loss of the true labels: there is nothing to solve, so nothing to permute."""
-        out = self(hidden)
-        true = labels[..., :1, :]
-        fit = LOSSES[loss](out.unsqueeze(-2), true, sample_weight)[..., 0]
-        layer = RidgeFit(self.weight.detach(), self.bias.detach(), out.detach())
-        return MLRLoss(fit, fit, None, layer)
-
-
-def linear_from(coef: Tensor, intercept: Tensor) -> nn.Linear:
-    """Linear layer with weights ``coef (J, c)`` and bias ``intercept (c,)``.
-
-    Examples
-    --------
-    >>> linear_from(torch.ones(2, 1), torch.tensor([0.5]))(torch.tensor([[1.0, 2.0]])).tolist()
-    [[3.5]]
-    """
-    layer = nn.utils.skip_init(nn.Linear, *coef.shape, device=coef.device, dtype=coef.dtype)
-    with torch.no_grad():
-        layer.weight.copy_(coef.T)
-        layer.bias.copy_(intercept)
-    return layer
 
 
 class Nets(nn.Module):

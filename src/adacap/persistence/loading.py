@@ -27,7 +27,8 @@ from adacap.estimators.settings import Settings
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
 from adacap.nn.adapter import Stacked
-from adacap.nn.modules import Backbone, LinearHead, Nets, TikhonovHead
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets, TikhonovHead
 from adacap.persistence.description import Json, check, check_parameters, make_estimator, parse
 from adacap.persistence.diagnostics import restore_capacity
 from adacap.persistence.files import WEIGHTS, read, refuse, refusing, require

@@ -27,7 +27,8 @@ from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.adapter import Stacked
-from adacap.nn.modules import Backbone, LinearHead
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone
 from adacap.persistence.description import (
     ESTIMATORS,
     FORMAT,

@@ -3,8 +3,8 @@
 from adacap.training.callbacks import Callback, ProgressBar, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import Batch, MemberRows, TrainingData
-from adacap.training.history import History
-from adacap.training.loop import MLRObjective, Trained, Trainer, train
+from adacap.training.history import History, Trained
+from adacap.training.loop import MLRObjective, Trainer, train
 
 __all__ = [
     "Batch",

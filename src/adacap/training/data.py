@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from adacap.core.permutation import draw_permutations, stack_labels
+from adacap.training.scores import LOSS_SCORES
 
-__all__ = ["Batch", "MemberRows", "TrainingData", "Validation"]
+__all__ = ["SCORES", "Batch", "MemberRows", "TrainingData", "Validation", "r2"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,37 @@ class Validation:
     x: Tensor  # (K, m, ...)
     targets: Tensor  # (K, m, c)
     weight: Tensor | None  # (K, m)
+
+    def score(self, prediction: Tensor, name: str = "r2") -> Tensor:
+        """Score ``(K,)`` of predictions ``(K, m, c)``, an entry of ``SCORES``; higher is better."""
+        return SCORES[name](prediction, self.targets, self.weight)
+
+
+def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Coefficient of determination over all targets.
+
+    Parameters
+    ----------
+    prediction, targets : Tensor of shape (K, n, c)
+    weight : Tensor of shape (K, n), optional
+
+    Returns
+    -------
+    Tensor of shape (K,)
+
+    Examples
+    --------
+    >>> y = torch.tensor([[[1.0], [2.0], [3.0]]])
+    >>> r2(y, y).item(), r2(torch.full_like(y, 2.0), y).item()
+    (1.0, 0.0)
+    """
+    w = torch.ones_like(targets[..., :1]) if weight is None else weight.unsqueeze(-1)
+    mean = (w * targets).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
+    spread = (w * (targets - mean).square()).sum((-2, -1)).clamp_min(1e-12)
+    return 1 - (w * (targets - prediction).square()).sum((-2, -1)) / spread
+
+
+SCORES = {"r2": r2, **LOSS_SCORES}
 
 
 @dataclass(frozen=True)
@@ -68,12 +100,11 @@ class TrainingData:
         self.seeds = [member.seed for member in rows]
         self._generators = [torch.Generator().manual_seed(seed) for seed in self.seeds]
         self._rows = torch.stack([member.train for member in rows])  # (K, n_train)
-        self.labels = torch.stack(
-            [
-                self._stack(targets[member.train], n_permutations, generator)
-                for member, generator in zip(rows, self._generators, strict=True)
-            ]
-        )
+        pairs = zip(rows, self._generators, strict=True)
+        draws = [draw_permutations(len(m.train), n_permutations, g) for m, g in pairs]
+        each = zip(rows, draws, strict=True)
+        labels = [stack_labels(targets[m.train], d.to(targets.device)) for m, d in each]
+        self.labels = torch.stack(labels)
         self._weight = None if weight is None else weight[self._rows]
         self.valid: Validation | None = None
         if external is not None:
@@ -89,11 +120,6 @@ class TrainingData:
     def n_train(self) -> int:
         """Training rows of each net."""
         return self._rows.shape[1]
-
-    @staticmethod
-    def _stack(targets: Tensor, n_permutations: int, generator: torch.Generator) -> Tensor:
-        draws = draw_permutations(len(targets), n_permutations, generator)
-        return stack_labels(targets, draws.to(targets.device))
 
     def batches(self, batch_size: int) -> Iterator[Batch]:
         """Minibatches without end: each net goes through its rows in shuffled epochs.

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from adacap.core.dither import DitherForm, dithered_mlr_loss
 from adacap.core.mlr import MLRForm, MLRLoss
-from adacap.nn.modules import LinearHead, Nets
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Nets
 from adacap.training.data import Batch
 
 __all__ = ["Dither", "DitheredObjective"]

@@ -1,37 +1,31 @@
 """The training loop: K nets, one step after another.
 
-:class:`Trainer` is a ladder of short methods, one per thing that a step does: take a batch,
-compute its features, its loss, the score on the validation rows, keep what is best, move the
-weights. Override one to change it.
+:class:`Trainer` is a ladder of short methods, one per thing that a step does: features, loss, score
+on the validation rows, keep what is best, move the weights. Override one to change it.
 """
 
 from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from adacap.core.mlr import MLRForm, MLRLoss
-from adacap.exceptions import (
-    DivergenceError,
-    NonFiniteError,
-    NotPositiveDefiniteError,
-    NumericalWarning,
-)
+from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError
 from adacap.nn.modules import Nets, TikhonovHead
 from adacap.training.callbacks import Callback, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import Batch, TrainingData
-from adacap.training.history import History
-from adacap.training.scores import scorer
+from adacap.training.history import History, Trained
+from adacap.training.trouble import diverged, keep_freed_memory
 
-__all__ = ["MLRObjective", "Objective", "Trained", "Trainer", "train"]
+__all__ = ["MLRObjective", "Objective", "Trainer", "train"]
 
 Objective = Callable[[Nets, Tensor, Batch], MLRLoss]
 Record = dict[str, list[float]]  # one value per net
@@ -50,33 +44,12 @@ class MLRObjective:
 
     def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
         """Loss of features ``(K, b, J)``."""
-        return nets.head.mlr_loss(
-            hidden, batch.labels, loss=self.loss, form=self.form, sample_weight=batch.weight
-        )
-
-
-@dataclass(frozen=True)
-class Trained:
-    """K nets, each at its best iteration, their output layers and what happened."""
-
-    nets: Nets
-    coef: Tensor  # (K, J, c)
-    intercept: Tensor  # (K, c)
-    best_step: list[int]
-    best_score: list[float]
-    histories: list[History]
-    trace: Tensor | None = None  # (K, S, m, c): predictions of some validation rows along the way
+        options: Any = {"loss": self.loss, "form": self.form, "sample_weight": batch.weight}
+        return nets.head.mlr_loss(hidden, batch.labels, **options)
 
 
 def train(
-    nets: Nets,
-    data: TrainingData,
-    objective: Objective,
-    config: TrainingConfig,
-    *,
-    score: str = "r2",
-    callbacks: Sequence[Callback] = (),
-    keep_at: Sequence[int] | None = None,
+    nets: Nets, data: TrainingData, objective: Objective, config: TrainingConfig, **options: Any
 ) -> Trained:
     """Train K nets and return each at its best iteration.
 
@@ -91,11 +64,8 @@ def train(
     objective : callable
         ``(nets, hidden, batch) -> MLRLoss``.
     config : TrainingConfig
-    score : str, default="r2"
-        A key of ``SCORES``.
-    callbacks : sequence of Callback
-    keep_at : sequence of int, optional
-        Iteration to keep of each net, whatever its score; training ends with the last of them.
+    **options
+        ``score`` and ``callbacks`` of :class:`Trainer`.
 
     Returns
     -------
@@ -107,40 +77,45 @@ def train(
         If the loss is not finite before any iteration could be scored, or, with several nets,
         at any time: the others must then be trained without the one that failed.
     """
-    return Trainer(nets, data, objective, config, score, callbacks, keep_at).run()
+    return Trainer(nets, data, objective, config, **options).run()
 
 
+@dataclass
 class Trainer:
-    """One training run. Arguments as in :func:`train`."""
+    """One training run.
 
-    def __init__(
-        self,
-        nets: Nets,
-        data: TrainingData,
-        objective: Objective,
-        config: TrainingConfig,
-        score: str = "r2",
-        callbacks: Sequence[Callback] = (),
-        keep_at: Sequence[int] | None = None,
-    ) -> None:
-        self.nets, self.data, self.objective, self.config = nets, data, objective, config
-        self.optimizer = config.make_optimizer(nets.backbone.parameters(), nets.head.parameters())
-        self.scheduler = config.make_scheduler(self.optimizer)
-        self.best = _Best(nets, config.patience, keep_at)
-        self.valid, self.callbacks = data.valid, callbacks
-        self.score_of = (
-            None if self.valid is None else scorer(score, self.valid.targets, self.valid.weight)
+    Parameters
+    ----------
+    nets, data, objective, config
+        As in :func:`train`.
+    score : str, default="r2"
+        A key of ``SCORES``.
+    callbacks : sequence of Callback
+    """
+
+    nets: Nets
+    data: TrainingData
+    objective: Objective
+    config: TrainingConfig
+    score: str = "r2"
+    callbacks: Sequence[Callback] = ()
+
+    def __post_init__(self) -> None:
+        nets = self.nets
+        self.optimizer = self.config.make_optimizer(
+            nets.backbone.parameters(), nets.head.parameters()
         )
-        self.state = TrainingState(nets, config.max_iter)
+        self.scheduler = self.config.make_scheduler(self.optimizer)
+        self.best = _Best(nets, self.config.patience)
+        self.state = TrainingState(nets, self.config.max_iter)
         self.records: list[Record] = []
         self.trace: list[Tensor] = []
-        nets.backbone.generators = [
-            torch.Generator(data.x.device).manual_seed(seed ^ _DROPOUT) for seed in data.seeds
-        ]
+        seeds = [seed ^ _DROPOUT for seed in self.data.seeds]
+        nets.backbone.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def run(self) -> Trained:
         """All steps, and the best of each net."""
-        _keep_freed_memory()
+        keep_freed_memory()
         start = last = time.perf_counter()
         with ExitStack() as stack:
             for callback in self.callbacks:
@@ -150,7 +125,7 @@ class Trainer:
                 try:
                     record = self.step(batch)
                 except (NonFiniteError, NotPositiveDefiniteError) as error:
-                    self.diverged(error)
+                    diverged(error, self)
                     break
                 now = time.perf_counter()
                 record["seconds"] = [now - start] * self.nets.k
@@ -165,17 +140,17 @@ class Trainer:
 
     def step(self, batch: Batch) -> Record:
         """One iteration: features, loss, score, keep, move."""
-        self.state.step = step = self.state.step + 1
+        self.state.step += 1
         hidden = self.features(batch.x)
         loss = self.objective(self.nets, hidden, batch)
-        record = self.describe(step, loss)
-        scores = self.score(step, loss)
+        record = self.describe(loss)
+        scores = self.validate(loss)
         if scores is not None:
             record["valid_score"] = scores
-        self.best.offer(step, scores, loss)
+        self.best.offer(self.state.step, scores, loss)
         self.move(loss)
-        self.state.batch, self.state.hidden, self.state.loss = batch, hidden, loss
-        self.state.record = record
+        state = self.state
+        state.batch, state.hidden, state.loss, state.record = batch, hidden, loss, record
         return record
 
     def features(self, x: Tensor, training: bool = True) -> Tensor:
@@ -186,21 +161,21 @@ class Trainer:
         if features.ndim != 3 or features.shape[:2] != x.shape[:2]:
             raise ValueError(
                 f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), "
-                f"got {tuple(features.shape[1:])}. Flatten its output, for example with "
-                "nn.Flatten()."
+                f"got {tuple(features.shape[1:])}. Flatten its output, for example by nn.Flatten()."
             )
         return features
 
     @torch.no_grad()
-    def score(self, step: int, loss: MLRLoss) -> list[float] | None:
+    def validate(self, loss: MLRLoss) -> list[float] | None:
         """Score of each net's output layer, as it was just solved, on its validation rows."""
-        if self.valid is None or self.score_of is None:
+        valid, layer = self.data.valid, loss.layer
+        if valid is None:
             return None
-        features = self.features(self.valid.x, training=False)
-        prediction = torch.baddbmm(loss.layer.intercept.unsqueeze(1), features, loss.layer.coef)
-        if step % math.ceil(self.config.max_iter / _MOST_TRACED[0]) == 0:
+        features = self.features(valid.x, training=False)
+        prediction = torch.baddbmm(layer.intercept.unsqueeze(1), features, layer.coef)
+        if self.state.step % math.ceil(self.config.max_iter / _MOST_TRACED[0]) == 0:
             self.trace.append(prediction[:, : _MOST_TRACED[1]].clone())
-        scores: list[float] = self.score_of(prediction).tolist()
+        scores: list[float] = valid.score(prediction, self.score).tolist()
         return scores
 
     def move(self, loss: MLRLoss) -> None:
@@ -211,20 +186,19 @@ class Trainer:
         if self.scheduler is not None:
             self.scheduler.step()
 
-    def describe(self, step: int, loss: MLRLoss) -> Record:
+    def describe(self, loss: MLRLoss) -> Record:
         """What the history says of a step; refused when a loss is not finite."""
+        step, k, head = self.state.step, self.nets.k, self.nets.head
         parts = {"loss": loss.value, "fit_true": loss.fit_true, "fit_permuted": loss.fit_permuted}
-        given = {name: value.detach() for name, value in parts.items() if value is not None}
-        values = torch.stack(list(given.values())).tolist()
-        if not all(map(math.isfinite, values[0])):
+        record: Record = {"step": [float(step)] * k}
+        record |= {name: part.tolist() for name, part in parts.items() if part is not None}
+        if not all(map(math.isfinite, record["loss"])):
             raise NonFiniteError("the loss is not finite.")
-        record: Record = {"step": [float(step)] * self.nets.k}
-        record.update(zip(given, values, strict=True))
-        record["learning_rate"] = [self.optimizer.param_groups[0]["lr"]] * self.nets.k
-        if isinstance(self.nets.head, TikhonovHead):
-            record["lambda"] = self.nets.head.lam.tolist()
-            if step % _EVERY == 0 and loss.ridge is not None:
-                record["effective_dof"] = loss.ridge.dof(loss.ridge.lam).tolist()
+        record["learning_rate"] = [self.optimizer.param_groups[0]["lr"]] * k
+        if isinstance(head, TikhonovHead) and loss.ridge is not None:
+            record["lambda"] = loss.ridge.lam.tolist()
+            if step % _EVERY == 0:
+                record["effective_dof"] = loss.ridge.dof().tolist()
         return record
 
     def is_over(self, next_end: float) -> bool:
@@ -234,83 +208,43 @@ class Trainer:
         is_last = step + 1 >= self.config.max_iter
         return self.best.exhausted(step) or self.state.stop or is_late or is_last
 
-    def diverged(self, error: ArithmeticError) -> None:
-        """Warn if there is an iteration to keep, else raise."""
-        step, config = self.state.step, self.config
-        if not self.best.exists or self.nets.k > 1:
-            raise DivergenceError(
-                f"Training diverged at step {step} before a usable iteration: {error} "
-                f"max_lr is now {config.max_lr:g}."
-            ) from error
-        warnings.warn(
-            f"Training diverged at step {step}; the best iteration before that, "
-            f"{self.best.step[0]}, is kept. Try a smaller max_lr (now {config.max_lr:g}).",
-            NumericalWarning,
-            stacklevel=5,
-        )
-
-
-def _keep_freed_memory() -> None:
-    """Have glibc keep what one step frees for the next, instead of fetching fresh pages each time.
-
-    Freeing a block of this size raises its two thresholds to the most they reach by themselves.
-    Elsewhere it does nothing.
-    """
-    torch.empty(31 << 20, dtype=torch.uint8)
-
 
 class _Best:
     """Best iteration of each net, kept in memory and overwritten in place."""
 
-    def __init__(self, nets: Nets, patience: int | None, keep_at: Sequence[int] | None) -> None:
-        self.nets, self.patience, self.keep_at = nets, patience, keep_at
-        self.score = [-math.inf] * nets.k
-        self.step = [0] * nets.k
-        self.n_steps = [0] * nets.k
-        self.active = [True] * nets.k
-        self.kept: list[Tensor] = []
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is an iteration to go back to."""
-        return bool(self.kept)
+    def __init__(self, nets: Nets, patience: int | None) -> None:
+        self.nets, self.patience = nets, patience
+        self.score, self.active = [-math.inf] * nets.k, [True] * nets.k
+        self.step, self.n_steps = [0] * nets.k, [0] * nets.k
+        self.kept: list[Tensor] = []  # state of the nets, then the output layer
 
     def offer(self, step: int, scores: list[float] | None, loss: MLRLoss) -> None:
         """Keep the nets that beat their best; all of them when there is no score."""
-        if self.keep_at is not None:
-            better = [last >= step for last in self.keep_at]  # the latest, if training ends before
-        elif scores is None:
-            better = list(self.active)
+        every = range(self.nets.k)
+        if scores is None:
+            better = [k for k in every if self.active[k]]
         else:  # NaN beats nothing
-            pairs = zip(scores, self.score, self.active, strict=True)
-            better = [active and new > old for new, old, active in pairs]
-        chosen = [k for k, is_better in enumerate(better) if is_better or not self.exists]
-        self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
+            better = [k for k in every if self.active[k] and scores[k] > self.score[k]]
+        for k in better:
+            self.score[k] = self.score[k] if scores is None else scores[k]
+        chosen = better if self.kept else list(every)
         for k in chosen:
             self.step[k] = step
-            if scores is not None and better[k]:
-                self.score[k] = scores[k]
+        self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
 
     def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
-        if not self.exists:
+        if not self.kept:
             self.kept = [tensor.clone() for tensor in state]
-        elif len(chosen) == self.nets.k:
-            for kept, tensor in zip(self.kept, state, strict=True):
-                kept.copy_(tensor)
-        elif chosen:
-            index = torch.tensor(chosen, device=state[0].device)
-            for kept, tensor in zip(self.kept, state, strict=True):
-                kept[index] = tensor[index]
+        index = slice(None) if len(chosen) == self.nets.k else chosen
+        for kept, tensor in zip(self.kept, state, strict=True):
+            kept[index] = tensor[index]
 
     def exhausted(self, step: int) -> bool:
         """Whether no net can improve any more."""
         for k, active in enumerate(self.active):
             if active:
                 self.n_steps[k] = step + 1
-                if self.keep_at is not None:
-                    self.active[k] = step < self.keep_at[k]
-                elif self.patience is not None:
-                    self.active[k] = step - self.step[k] < self.patience
+                self.active[k] = self.patience is None or step - self.step[k] < self.patience
         return not any(self.active)
 
     def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
@@ -320,9 +254,7 @@ class _Best:
             tensor.copy_(kept)
         self.nets.zero_grad()
         histories = [
-            History(
-                [{name: values[k] for name, values in record.items()} for record in records[:n]]
-            )
+            History([{name: part[k] for name, part in record.items()} for record in records[:n]])
             for k, n in enumerate(self.n_steps)
         ]
         traced = torch.stack(trace, 1) if trace else None
