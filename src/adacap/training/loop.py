@@ -232,7 +232,7 @@ class Trainer:
         deadline, step = self.config.deadline, self.state.step
         is_late = deadline is not None and next_end > deadline
         is_last = step + 1 >= self.config.max_iter
-        return self.best.exhausted(step) or self.state.stop or is_late or is_last
+        return self.best.is_exhausted or self.state.stop or is_late or is_last
 
     def diverged(self, error: ArithmeticError) -> None:
         """Warn if there is an iteration to keep, else raise."""
@@ -290,6 +290,7 @@ class _Best:
             self.step[k] = step
             if scores is not None and better[k]:
                 self.score[k] = scores[k]
+        self._count(step)
 
     def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
         if not self.exists:
@@ -302,8 +303,13 @@ class _Best:
             for kept, tensor in zip(self.kept, state, strict=True):
                 kept[index] = tensor[index]
 
-    def exhausted(self, step: int) -> bool:
+    @property
+    def is_exhausted(self) -> bool:
         """Whether no net can improve any more."""
+        return not any(self.active)
+
+    def _count(self, step: int) -> None:
+        """Count the steps of each net until it can no longer improve."""
         for k, active in enumerate(self.active):
             if active:
                 self.n_steps[k] = step + 1
@@ -311,7 +317,6 @@ class _Best:
                     self.active[k] = step < self.keep_at[k]
                 elif self.patience is not None:
                     self.active[k] = step - self.step[k] < self.patience
-        return not any(self.active)
 
     def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
         """The nets at their best; one that ended early has no later history."""
