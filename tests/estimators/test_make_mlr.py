@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from adacap import MLRNetClassifier, MLRNetRegressor, make
-from adacap.estimators.factory import MLR_NETS
+from adacap import make
+from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
+from adacap.estimators.presets import MLR_NETS
 
 TASKS = {"regression": MLRNetRegressor, "classification": MLRNetClassifier}
 

@@ -47,7 +47,8 @@ class Problem:
         if isinstance(self.backbone, tuple):
             backbone: Any = Backbone(self.backbone, k=k, generators=draws)
         else:
-            made = [built_from(self.backbone, seed).to(self.x.dtype) for seed in seeds]
+            rows = self.x[:2].float()
+            made = [built_from(self.backbone, seed, rows).to(self.x.dtype) for seed in seeds]
             backbone = Stacked(made)
         backbone.to(self.x.dtype)
         if self.scheme != "plain":

@@ -31,7 +31,7 @@ def build(
     Examples
     --------
     >>> build("regression", None, seed=0, n_estimators=8)
-    AdaCapRegressor(bagging='folds', n_estimators=8, random_state=0)
+    AdaCapRegressor(n_estimators=8, random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
@@ -51,18 +51,19 @@ def build(
         except ValueError as error:
             raise UsageError(str(error)) from error
     if n_estimators is not None:
-        bag = {"n_estimators": n_estimators, "bagging": "folds"}
-        known = model.get_params(deep=False)
-        model.set_params(**{name: value for name, value in bag.items() if name in known})
+        model.set_params(n_estimators=n_estimators)
+        if model.validation != "auto":  # one net per fold, whatever the preset says
+            model.set_params(validation="folds" if n_estimators > 1 else 0.2)
     return model
 
 
 def describe(model: Any, n_rows: int) -> str:
     """A model in words, such as ``AdaCapRegressor, 5 nets (one per fold)``."""
-    from adacap.estimators.settings import has_folds, members_of
+    from adacap.estimators.settings import resolve
 
-    n = members_of(model, n_rows)
-    folds = " (one per fold)" if has_folds(model, n) else ""
+    settings = resolve(model, n_rows)
+    n = settings.n_estimators
+    folds = " (one per fold)" if settings.validation == "folds" else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
 
 
@@ -85,7 +86,7 @@ def encode(target: Target, X_train: Any, y_train: Array, X_test: Any) -> tuple[A
     from adacap.estimators.targets import ClassCodec, RegressionCodec
 
     codec: Any = ClassCodec if target.task == "classification" else RegressionCodec
-    encoder = TableEncoder()
+    encoder = TableEncoder().set_output(transform="default")
     coded = codec.fit(y_train).encode(y_train)
     x_train = encoder.fit_transform(read_table(X_train), coded)
     x_test = encoder.transform(read_table(X_test))

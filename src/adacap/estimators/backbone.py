@@ -87,7 +87,8 @@ class BackboneSpec:
         """One net per seed as one module; ``factory`` is the user's function, if it is one."""
         if self.architecture is None:
             make = partial(self.build_own, shape, factory)
-            return Stacked([built_from(make, seed) for seed in seeds])
+            rows = torch.zeros(2, *shape)
+            return Stacked([built_from(make, seed, rows) for seed in seeds])
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         return Backbone(self.layers(shape), k=len(seeds), generators=generators)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
 from adacap.core.lambda_init import initial_lambda
@@ -181,9 +181,9 @@ class _Run:
 
     def _apart(self, members: Sequence[MemberRows]) -> list[FittedMember]:
         def alone(k: int) -> FittedMember:
+            n_left = len(members) - k if effective_n_jobs() == 1 else 1
             with one_thread():
-                recipe = _share_of_time(self.recipe, len(members) - k)
-                return self._fit_group(recipe, members, [k])[0]
+                return self._fit_group(_share_of_time(self.recipe, n_left), members, [k])[0]
 
         results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(len(members)))
         return results
@@ -323,7 +323,7 @@ def _freeze(
 ) -> list[FittedMember]:
     """Turn solved heads into ordinary output layers, on all rows if asked to."""
     nets = trained.nets.eval()
-    output = LinearHead.of(trained.coef.clone(), trained.intercept.clone())
+    output = LinearHead.of(trained.coef, trained.intercept)
     found = []
     for k, member in enumerate(members):
         lam = dof = left = None

@@ -40,8 +40,8 @@ _CHOSEN = 1.1  # the rows held out chose the iteration, so their errors are a li
 
 _ASK = {
     "cv+": (
-        "needs a net per fold that never saw the fold. Fit with bagging='folds' and n_estimators=5 "
-        "(the default for regression), without X_val, refit_net=True or going on by warm_start"
+        "needs a net per fold that never saw the fold. Fit with validation='folds' and several "
+        "nets (the default for regression), without X_val, refit='net' or going on by warm_start"
     ),
     "split": (
         "needs rows that training never saw. Fit with calibration_fraction=0.2, or call "
@@ -144,13 +144,14 @@ def interval(estimator: Any, X: Any, coverage: float, method: str) -> Floats:
         centre = estimator._outputs(X).astype(np.float64)
         bounds = centre - half, centre + half
     _warn_infinite(errors, coverage)
-    return np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    decoded = np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    return np.sort(decoded, axis=-1)  # a target that was turned round has its lower bound above
 
 
 def _decode(codec: RegressionCodec, bound: Floats) -> Floats:
     """Bounds in the user's units; what is infinite stays so, even for a constant target."""
     finite = np.where(np.isfinite(bound), bound, 0.0)
-    infinite = np.where(np.isfinite(bound), 0.0, bound)
+    infinite = np.where(np.isfinite(bound), 0.0, bound * np.where(codec.scale < 0, -1.0, 1.0))
     return codec.decode(finite) + (infinite[:, 0] if codec.is_1d else infinite)
 
 

@@ -119,7 +119,7 @@ def _features(
         graph.input(entry.name, entry.dtype, (1,))
     return (
         inputs,
-        encode(graph, columns, inputs, missing_text),
+        encode(graph, columns, inputs, model.encoder_.layout_, missing_text),
         (max(1, model.encoder_.n_features_out_),),
     )
 

@@ -190,7 +190,7 @@ def load(path: str | os.PathLike[str]) -> LiteRegressor | LiteClassifier:
 
 
 def _restore(model: Json, tensors: Tensors) -> LiteRegressor | LiteClassifier:
-    encoder, codec = Encoder(model["encoder"]), model["codec"]
+    encoder, codec = Encoder(model["encoder"], model["estimator"]), model["codec"]
     d_in = max(1, encoder.n_features_out)
 
     def groups(n_out: int) -> list[NetGroup]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from adacap.architectures import restore
-from adacap.layers import Layer, run, tensors
+from adacap.layers import Layer, Residual, run, tensors
 from adacap.lite.files import Tensors, require
 from adacap.tables.columns import Floats
 
 __all__ = ["NetGroup", "NumpyOperations", "sigmoid"]
 
+Arrays: TypeAlias = Mapping[str, Floats]
 Tree: TypeAlias = Mapping[str, Any]
 
 _BATCH_NORM_EPS = 1e-5
@@ -130,9 +130,11 @@ class NetGroup:
             expected = (k, *shape)
             fits = found[name].shape == expected
             require(fits, f"backbone.{name} is {found[name].shape}, not {expected}.")
-        group = cls(layers, _nested(found, len(layers)), weight, bias)
-        hidden = group.hidden(np.zeros((1, d_in)))
-        require(hidden.shape == (k, 1, weight.shape[1]), "its layers do not fit its output.")
+        group = cls(layers, _nested(layers, found), weight, bias)
+        hidden, probe = group.hidden(np.zeros((1, d_in)))[:, 0], _float64(stored, "probe")
+        fits = hidden.shape == probe.shape == weight.shape[:2]
+        close = fits and np.allclose(hidden, probe, 1e-3, 1e-3 * float(np.abs(probe).max()))
+        require(close, "the network computes other features than the saved one did.")
         return group
 
     def hidden(self, x: Floats) -> Floats:
@@ -147,19 +149,16 @@ class NetGroup:
 
 def _float64(stored: Tensors, name: str) -> Floats:
     require(name in stored, f"the file has no tensor {name}.")
-    require(
-        bool(np.isfinite(stored[name]).all()), f"tensor {name} holds values that are no numbers."
-    )
+    is_finite = bool(np.isfinite(stored[name]).all())
+    require(is_finite, f"tensor {name} holds NaN or infinite values.")
     return stored[name].astype(np.float64)
 
 
-def _nested(arrays: Mapping[str, npt.NDArray[Any]], n_layers: int) -> Tree:
-    """Arrays by dotted names as mappings within mappings, one for every layer at least."""
-    tree: dict[str, Any] = {str(i): {} for i in range(n_layers)}
-    for name, array in arrays.items():
-        *places, last = name.split(".")
-        here = tree
-        for place in places:
-            here = here.setdefault(place, {})
-        here[last] = array
-    return tree
+def _nested(layers: tuple[Layer, ...], arrays: Arrays, prefix: str = "") -> Tree:
+    """Arrays by dotted names as a mapping for every layer, within mappings for those of blocks."""
+    return {
+        str(i): _nested(layer.block, arrays, f"{prefix}{i}.")
+        if isinstance(layer, Residual)
+        else {name: arrays[f"{prefix}{i}.{name}"] for name in layer.tensors}
+        for i, layer in enumerate(layers)
+    }

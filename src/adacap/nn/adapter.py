@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = ["Stacked", "built_from", "drawing_from", "keeps_nothing", "why_not_stacked"]
@@ -222,7 +223,13 @@ def _agree(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.allclose(a, b, 1e-3, 1e-3 * scale, equal_nan=True)
 
 
-def built_from(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """What a factory builds, with its random numbers drawn from ``seed``."""
-    with drawing_from(torch.Generator().manual_seed(seed)):
-        return factory()
+def built_from(factory: Callable[[], nn.Module], seed: int, rows: Tensor) -> nn.Module:
+    """What a factory builds, with its random numbers drawn from ``seed``.
+
+    Lazy layers learn their size from ``rows``.
+    """
+    with drawing_from(torch.Generator().manual_seed(seed)), torch.no_grad():
+        module = factory()
+        if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
+            module(rows)
+        return module

@@ -323,8 +323,10 @@ class LinearHead(nn.Module):
         """Output layer with weights ``(..., J, c)`` and offsets ``(..., c)``; nothing is drawn."""
         with torch.device("meta"):
             head = cls(*weight.shape[-2:])
-        head.weight = nn.Parameter(weight.detach())
-        head.bias = nn.Parameter(bias.detach())
+        # A copy in rows, whatever solved it: products of one layout round alike.
+        in_rows = {"memory_format": torch.contiguous_format}
+        head.weight = nn.Parameter(weight.detach().clone(**in_rows))
+        head.bias = nn.Parameter(bias.detach().clone(**in_rows))
         return head
 
     def forward(self, hidden: Tensor) -> Tensor:

@@ -14,15 +14,16 @@ import numpy as np
 from torch import Tensor
 
 from adacap._version import __version__
-from adacap.estimators import _checks
+from adacap.architectures import Architecture
+from adacap.estimators import constraints
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.encoder import POLICIES
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.regressor import AdaCapRegressor
+from adacap.estimators.settings import SCHEMES, Settings
 from adacap.exceptions import ModelFileError
-from adacap.nn.presets import SCHEMES
 from adacap.persistence.files import DESCRIPTION, MOST_TEXT, refuse, refusing, require
 from adacap.tables.plan import ColumnPlan, Part
 from adacap.training.history import History
@@ -78,9 +79,9 @@ _ENCODER = {
     "policy": set(POLICIES),
     "max_levels": int,
     "one_hot_numeric": bool,
-    "owner": str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
+    "layout": list[int],
 }
 _MODEL = {
     "format": {FORMAT},
@@ -89,6 +90,7 @@ _MODEL = {
     "estimator": set(ESTIMATORS),
     "parameters": dict[str, Any],
     "not_stored": list[str],  # parameters that are no plain data
+    "settings": Settings,
     "encoder": _ENCODER,
     "codec": dict[str, Any],
     "scheme": set(SCHEMES),
@@ -122,6 +124,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple | History):
         return [plain(item) for item in value]
+    if isinstance(value, Architecture):
+        return {"name": value.name, "options": plain(dict(value.options))}
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     raise TypeError(f"{type(value).__name__} is no plain data.")
@@ -239,6 +243,8 @@ def _is(value: Any, kind: Any) -> bool:
 @functools.cache
 def _fields_of(kind: Any) -> Json:
     """Fields in JSON, where the part of a column plan carries its name besides."""
+    if kind is Architecture:
+        return {"name": str, "options": dict[str, Any]}
     hints = get_type_hints(kind)
     tag: Json = {"part": {kind.__name__}} if kind in get_args(Part) else {}
     return tag | {field.name: hints[field.name] for field in fields(kind)}
@@ -255,11 +261,17 @@ def check_parameters(model: Json) -> None:
     for name, value in stored.items():
         check(value, hints[name], f"parameter {name}")
     with refusing("a parameter is invalid", TypeError, ValueError):
-        _checks.check_parameters(make_estimator(model))
+        constraints.check_parameters(make_estimator(model))
 
 
 def make_estimator(model: Json) -> AdaCapBase:
     """Unfitted estimator with the parameters of a description."""
-    stored = model["parameters"].items()
-    parameters: Json = {n: tuple(v) if isinstance(v, list) else v for n, v in stored}
+    parameters = {name: _parameter(value) for name, value in model["parameters"].items()}
     return ESTIMATORS[model["estimator"]](**parameters)
+
+
+def _parameter(value: Any) -> Any:
+    """A parameter as the constructor takes it; only an architecture is an object in JSON."""
+    if isinstance(value, dict):
+        return Architecture(value["name"], **value["options"])
+    return tuple(map(_parameter, value)) if isinstance(value, list) else value

@@ -23,6 +23,7 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import device_of, feature_names
 from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance
+from adacap.estimators.settings import Settings
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
 from adacap.nn.adapter import Stacked
@@ -104,7 +105,9 @@ def load(
 
 def _check_factory(group: Json, architecture: Factory | None) -> None:
     name = group["factory"]
-    is_known = (group["layers"] is None) is (name is not None) is (group["name"] is None)
+    own = [group[key] is None for key in ("layers", "name", "width", "depth")]
+    is_own = all(own) and not group["options"]
+    is_known = not any(own) if name is None else is_own
     require(is_known, f"backbone {group['name']!r} contradicts itself.")
     if name is not None and architecture is None:
         raise ValueError(
@@ -138,7 +141,7 @@ def _restore(
     with refusing("its device is not usable here, pass device='cpu'", RuntimeError, AssertionError):
         place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
-    encoder = _restore_encoder(model["encoder"])
+    encoder = _restore_encoder(model["encoder"], model["estimator"])
     codec = _restore_codec(model["codec"])
     shape = model["sample_shape"]
     if shape is not None:
@@ -164,6 +167,7 @@ def _restore(
         "codec_": codec,
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
+        "settings_": _restore_settings(model),
         "scheme_": model["scheme"],
         "backbone_": one_or_each([specs[member["group"]] for member in model["members"]]),
         "sample_shape_": None if shape is None else tuple(shape),
@@ -186,13 +190,30 @@ def _take(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensors.pop(name) for name in names}
 
 
-def _restore_encoder(data: Json) -> TableEncoder:
+def _restore_settings(model: Json) -> Settings:
+    """Settings, held against the nets that there are."""
+    with refusing("its settings are invalid", TypeError, ValueError, LookupError):
+        settings = Settings.from_dict(model["settings"])
+        of_nets = [settings.of_net(k).to_dict() for k in range(len(model["members"]))]
+    for own, member in zip(of_nets, model["members"], strict=True):
+        group = model["groups"][member["group"]]
+        named = {"name": group["name"], "options": group["options"]}
+        architecture = named if group["factory"] is None else group["factory"]
+        fits = own["architecture"] == architecture
+        fits = fits and all(own[name] == group[name] for name in ("width", "depth"))
+        require(fits, f"its settings have the architecture {own['architecture']!r:.80}.")
+    return settings
+
+
+def _restore_encoder(data: Json, owner: str) -> TableEncoder:
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
-    encoder = TableEncoder.from_dict(data)
-    names, plans = encoder.names_, encoder.columns_
-    is_named = names is None or len(set(names)) == len(names) == len(plans)
-    require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
-    for plan in plans:
+    names, n_columns = data["names"], len(data["columns"])
+    is_named = names is None or len(set(names)) == len(names) == n_columns
+    require(is_named and n_columns > 0, "encoder.names do not fit encoder.columns.")
+    is_order = sorted(data["layout"]) == list(range(n_columns))
+    require(is_order, "encoder.layout is no order of encoder.columns.")
+    encoder = TableEncoder.from_dict(data, owner)
+    for plan in encoder.columns_:
         require(plan.is_consistent, f"the plan of column {plan.name!r} contradicts itself.")
     return encoder
 
@@ -276,7 +297,7 @@ class _Builder:
     def group(self, stored: dict[str, Tensor]) -> Group:
         weight, bias = self._output(stored)
         backbone = self._backbone(stored)
-        probe = stored.pop("probe", None)
+        probe = stored.pop("probe", torch.empty(0))
         nets = Nets(backbone, self._head(weight.shape[1]))
         own = nets.state()
         _check_tensors(own, stored)
@@ -317,16 +338,13 @@ class _Builder:
             backbone = Backbone(layers, k=len(self.seeds))
         return backbone.to_empty(device="cpu")
 
-    def _check_probe(self, backbone: Backbone | Stacked, probe: Tensor | None, width: int) -> None:
+    def _check_probe(self, backbone: Backbone | Stacked, probe: Tensor, width: int) -> None:
         """Refuse nets that do not run, or compute something else than the saved ones did."""
         with refusing("the network fails on a row of zeros", Exception):
             hidden = hidden_of_zeros(backbone, self.shape).cpu()
         require(hidden.shape[1] == width, f"its nets have {hidden.shape[1]} features, not {width}.")
-        if self.architecture is not None:
-            known = probe is not None and hidden.shape == probe.shape
-            known = known and hidden.dtype == probe.dtype  # type: ignore[union-attr]
-            fits = known and _close(hidden, probe)  # type: ignore[arg-type]
-            require(fits, "the network computes other features than the saved one did.")
+        fits = hidden.shape == probe.shape and hidden.dtype == probe.dtype and _close(hidden, probe)
+        require(fits, "the network computes other features than the saved one did.")
 
 
 def _close(a: Tensor, b: Tensor) -> bool:

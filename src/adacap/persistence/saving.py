@@ -1,9 +1,8 @@
 """From a fitted estimator to its description and tensors.
 
 Nets of one shape form a group and share tensors, nets first: those of the backbone, of the head
-they train with and of the output layer they predict with. Nets of a user's own also leave a probe,
-the hidden features of a row of zeros, by which a rebuilt backbone shows that it computes what the
-saved one did.
+they train with and of the output layer they predict with, and a probe: the hidden features of a row
+of zeros, by which a rebuilt backbone shows that it computes what the saved one did.
 """
 
 from __future__ import annotations
@@ -98,6 +97,7 @@ def _describe(estimator: AdaCapBase) -> Json:
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "not_stored": not_stored,
+        "settings": estimator.settings_.to_dict(),
         "encoder": estimator.encoder_.to_dict(),
         "codec": _describe_codec(estimator.codec_),
         "scheme": estimator.scheme_,
@@ -151,8 +151,7 @@ def _collect(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
     for g, group in enumerate(groups_of(estimator.members_)):
         tensors = dict(group.nets.state())
         tensors |= {f"output.{name}": tensor for name, tensor in group.output.named_parameters()}
-        if isinstance(group.nets.backbone, Stacked):
-            tensors["probe"] = hidden_of_zeros(group.nets.backbone, shape)
+        tensors["probe"] = hidden_of_zeros(group.nets.backbone, shape)
         for name, tensor in tensors.items():
             yield f"groups.{g}.{name}", tensor.detach().cpu().clone().contiguous()
     yield from capacity_tensors(estimator.capacity_)

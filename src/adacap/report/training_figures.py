@@ -79,7 +79,7 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
     """
     check_is_fitted(estimator)
     loss = estimator.codec_.loss
-    score = estimator.codec_.score(estimator.select_by)
+    score = estimator.codec_.score(estimator.settings_.select_by or "loss")
     train = _column(estimator.history_, "fit_true")
     train_name = _LOSSES[loss]
     if loss == "rmse":  # targets are standardised

@@ -58,7 +58,7 @@ def _methods(scale: Scale) -> dict[str, Method]:
     return {
         title: variant(
             f"{title.lower().replace(' ', '-')}-{net}-weights", f"{before}{net}", category,
-            dropout=0.0, batch_norm=False, weight_decay=decay, probe=_correlations,
+            architecture="mlp", weight_decay=decay, probe=_correlations,  # no dropout, no norm
         )
         for title, before, category, decay in _SCHEMES
     }  # fmt: skip
