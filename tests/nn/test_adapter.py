@@ -56,7 +56,7 @@ STACKABLE = pytest.mark.parametrize("make", MODULES.values(), ids=MODULES)
 
 
 def built(make, seed, k=3):
-    return [built_from(make, seed + i) for i in range(k)]
+    return [built_from(make, seed + i, torch.zeros(2, 4)) for i in range(k)]
 
 
 # ----------------------------------------------------------------------------------- stacked
@@ -349,11 +349,26 @@ def test_a_module_alone_draws_from_its_generator(make, normal, seed):
 
 @pytest.mark.usefixtures("global_state_untouched")
 def test_what_is_built_from_a_seed_is_built_again(seed):
-    first, second, other = (built_from(Own, each) for each in (seed, seed, seed + 1))
+    rows = torch.zeros(2, 4)
+    first, second, other = (built_from(Own, each, rows) for each in (seed, seed, seed + 1))
     for one, same, different in zip(*(m.buffers() for m in (first, second, other)), strict=True):
         assert torch.equal(one, same)
         assert not torch.equal(one, different)
     assert all(map(torch.equal, first.parameters(), second.parameters()))
+
+
+@pytest.mark.usefixtures("global_state_untouched")
+def test_lazy_layers_learn_their_size_from_the_rows_and_draw_from_the_seed(seed):
+    def make():
+        return nn.Sequential(nn.LazyLinear(6), nn.ReLU())
+
+    first, second, other = (
+        built_from(make, each, torch.zeros(2, 4)) for each in (seed, seed, seed + 1)
+    )
+    assert first[0].weight.shape == (6, 4)
+    assert first[0].weight.requires_grad
+    assert torch.equal(first[0].weight, second[0].weight)
+    assert not torch.equal(first[0].weight, other[0].weight)
 
 
 # ------------------------------------------------------------------------------ keeps_nothing

@@ -111,7 +111,8 @@ class Trainer:
         self.records: list[Record] = []
         self.trace: list[Tensor] = []
         seeds = [seed ^ _DROPOUT for seed in self.data.seeds]
-        nets.backbone.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        device = self.data.x.device
+        nets.backbone.generators = [torch.Generator(device).manual_seed(s) for s in seeds]
 
     def run(self) -> Trained:
         """All steps, and the best of each net."""
@@ -206,7 +207,7 @@ class Trainer:
         deadline, step = self.config.deadline, self.state.step
         is_late = deadline is not None and next_end > deadline
         is_last = step + 1 >= self.config.max_iter
-        return self.best.exhausted(step) or self.state.stop or is_late or is_last
+        return not any(self.best.active) or self.state.stop or is_late or is_last
 
 
 class _Best:
@@ -230,6 +231,10 @@ class _Best:
         chosen = better if self.kept else list(every)
         for k in chosen:
             self.step[k] = step
+        for k in every:
+            if self.active[k]:  # an end by patience counts from the next step on
+                self.n_steps[k] = step + 1
+                self.active[k] = self.patience is None or step - self.step[k] < self.patience
         self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
 
     def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
@@ -238,14 +243,6 @@ class _Best:
         index = slice(None) if len(chosen) == self.nets.k else chosen
         for kept, tensor in zip(self.kept, state, strict=True):
             kept[index] = tensor[index]
-
-    def exhausted(self, step: int) -> bool:
-        """Whether no net can improve any more."""
-        for k, active in enumerate(self.active):
-            if active:
-                self.n_steps[k] = step + 1
-                self.active[k] = self.patience is None or step - self.step[k] < self.patience
-        return not any(self.active)
 
     def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
         """The nets at their best; one that ended early has no later history."""
