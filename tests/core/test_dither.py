@@ -181,11 +181,11 @@ def test_without_noise_it_is_the_mlr_loss(case):
 def test_the_output_layer_is_that_of_the_labels_without_noise(case, loss):
     hidden, labels, xi, _ = case
     result = dithered_mlr_loss(hidden.requires_grad_(), labels, 0.5, structured=xi, loss=loss)
-    expected = Ridge(hidden.detach()).solve(labels[:, 0], 0.5)
+    expected = Ridge(hidden.detach(), 0.5).solve(labels[:, 0])
     for ours, theirs in zip(result.layer, expected, strict=True):
         torch.testing.assert_close(ours, theirs)
         assert not ours.requires_grad
-    assert result.ridge.dof(result.ridge.lam) == Ridge(hidden).dof(0.5)
+    assert result.ridge.dof() == Ridge(hidden, 0.5).dof()
 
 
 def test_a_weight_of_two_is_the_row_twice(case):

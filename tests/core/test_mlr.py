@@ -146,7 +146,7 @@ def coded_labels(loss, n_samples, normal, n_permutations=3, seed=0):
 @EVERY_LOSS
 def test_value_is_true_fit_minus_mean_permuted_fit(shape, loss, normal):
     A, labels, lam = normal(*shape), coded_labels(loss, shape[0], normal), 0.7
-    H = Ridge(A).solve(torch.eye(shape[0], dtype=A.dtype), lam).fitted
+    H = Ridge(A, lam).solve(torch.eye(shape[0], dtype=A.dtype)).fitted
     fits = []
     for t in range(4):
         Y = labels[:, t]
@@ -177,7 +177,7 @@ def test_identity_permutations_give_zero(shape, loss, fit_intercept, normal):
 def test_without_permutations_it_is_the_plain_fit(shape, loss, form, normal):
     A, labels = normal(*shape), coded_labels(loss, shape[0], normal, n_permutations=0)
     result = mlr_loss(A, labels, 0.7, loss=loss, form=form)
-    fitted = Ridge(A).solve(labels[:, 0], 0.7).fitted
+    fitted = Ridge(A, 0.7).solve(labels[:, 0]).fitted
     expected = LOSSES[loss](fitted.unsqueeze(1), labels).squeeze()
     torch.testing.assert_close(result.value, expected)
     torch.testing.assert_close(result.fit_true, expected)
@@ -264,12 +264,12 @@ def test_the_layer_is_the_solution_for_the_true_labels(shape, fit_intercept, nor
     A, labels, w = normal(*shape), coded_labels("rmse", shape[0], normal), normal(shape[0]).abs()
     options = {"sample_weight": w, "fit_intercept": fit_intercept}
     result = mlr_loss(A.requires_grad_(), labels, 0.7, **options)
-    ridge = Ridge(A, **options)
-    for ours, alone in zip(result.layer, ridge.solve(labels[:, 0], 0.7), strict=True):
+    ridge = Ridge(A, 0.7, **options)
+    for ours, alone in zip(result.layer, ridge.solve(labels[:, 0]), strict=True):
         torch.testing.assert_close(ours, alone.detach())
         assert not ours.requires_grad
     assert result.value.requires_grad
-    assert result.ridge.dof(result.ridge.lam) == ridge.dof(0.7)
+    assert result.ridge.dof() == ridge.dof()
 
 
 @SHAPES

@@ -175,8 +175,8 @@ def test_head_is_ridge_with_its_lambda(shape, fit_intercept, weighted, normal):
     hidden, targets = normal(*shape), normal(shape[0], 2)
     w = normal(shape[0]).abs() if weighted else None
     head = TikhonovHead(0.3, fit_intercept=fit_intercept).double()
-    ridge = Ridge(hidden, sample_weight=w, fit_intercept=fit_intercept)
-    expected = ridge.solve(targets, head.lam)
+    ridge = Ridge(hidden, head.lam, sample_weight=w, fit_intercept=fit_intercept)
+    expected = ridge.solve(targets)
     torch.testing.assert_close(head(hidden, targets, w), expected.fitted)
     for ours, theirs in zip(head.solve(hidden, targets, w), expected, strict=True):
         torch.testing.assert_close(ours, theirs)

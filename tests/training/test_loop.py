@@ -20,7 +20,7 @@ from adacap.exceptions import DivergenceError, NotPositiveDefiniteError, Numeric
 from adacap.nn import ConvNet, TikhonovHead
 from adacap.training import Callback, Trainer, TrainingConfig, TrainingData, train
 from adacap.training.config import ELEMENTWISE, SCHEDULERS
-from adacap.training.scores import SCORES
+from adacap.training.data import SCORES
 
 CONFIG = TrainingConfig(max_iter=20, batch_size=32)
 EXACT = {"rtol": 1e-7, "atol": 1e-9}  # float64, twenty steps
@@ -108,10 +108,9 @@ def test_the_layer_kept_is_the_solution_for_the_net_kept(fit_intercept, n_valid,
     )
     result = task.run(TrainingConfig(max_iter=15))
     batch = next(task.data().batches(1000))
-    ridge = Ridge(
-        result.nets.backbone(batch.x), sample_weight=batch.weight, fit_intercept=fit_intercept
-    )
-    expected = ridge.solve(batch.labels[:, :, 0], result.nets.head.lam)
+    hidden, lam = result.nets.backbone(batch.x), result.nets.head.lam
+    ridge = Ridge(hidden, lam, sample_weight=batch.weight, fit_intercept=fit_intercept)
+    expected = ridge.solve(batch.labels[:, :, 0])
     torch.testing.assert_close(result.coef, expected.coef.detach())
     torch.testing.assert_close(result.intercept, expected.intercept.detach())
     lams = result.histories[0]["lambda"]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
 from adacap.core.mlr import LOSSES
-from adacap.training.scores import SCORES, auc, r2, scorer
+from adacap.training.data import SCORES, r2
+from adacap.training.scores import auc
 
 
 @pytest.mark.parametrize("n_targets", [1, 3])

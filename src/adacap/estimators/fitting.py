@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
 from adacap.core.lambda_init import initial_lambda
-from adacap.core.mlr import MLRForm, MLRLoss
+from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
 from adacap.estimators.bag import FittedMember, Group, gather
@@ -28,6 +27,7 @@ from adacap.training.data import MemberRows, TrainingData
 from adacap.training.dithering import Dither, DitheredObjective
 from adacap.training.history import Trained
 from adacap.training.loop import MLRObjective, Objective, Trainer
+from adacap.training.refit import UpTo
 from adacap.training.threads import one_thread
 
 __all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "probe", "solved_share"]
@@ -212,24 +212,8 @@ class _Run:
         trainer = Trainer(nets, data, objective, config, recipe.score, self.callbacks)
         if self.keep_at is not None:
             last = [self.keep_at[k] for k in group]
-            trainer = _UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
+            trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
         return _freeze(recipe, rows, trainer.run(), chosen, valid)
-
-
-@dataclass
-class _UpTo(Trainer):
-    """Keeps a given iteration of each net, and ends with the last of them."""
-
-    last: Sequence[int] = ()
-
-    def validate(self, loss: MLRLoss) -> list[float]:
-        """The step itself as a score, as long as it counts."""
-        step = self.state.step
-        return [float(step) if step <= last else -math.inf for last in self.last]
-
-    def is_over(self, next_end: float) -> bool:
-        """Also after the last of them."""
-        return super().is_over(next_end) or self.state.step >= max(self.last)
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
