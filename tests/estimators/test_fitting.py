@@ -8,11 +8,11 @@ import joblib
 import numpy as np
 import pytest
 import torch
+from adacap.estimators.building import seeded
 from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.estimators import fitting
-from adacap.estimators.building import seeded
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}

@@ -4,11 +4,11 @@ import copy
 
 import pytest
 import torch
+from adacap.training.members import Members, Net
 from torch import nn
 
 from adacap.nn import GLU, MLP, SNN, ConvNet, ResNet, TikhonovHead
 from adacap.nn.backbones import Gate
-from adacap.training.members import Members, Net
 
 KNOWN = {
     "mlp": lambda: MLP(4, width=6, depth=3),

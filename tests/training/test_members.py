@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from adacap.training.members import can_stack
 from torch import nn
 
 from adacap.nn import GLU, MLP, SNN, ConvNet, LinearHead, ResNet, TikhonovHead
 from adacap.training import Members, Net, TrainingConfig
 from adacap.training.config import ELEMENTWISE
-from adacap.training.members import can_stack
 
 EXACT = {"rtol": 1e-7, "atol": 1e-9}  # float64, twenty steps
 

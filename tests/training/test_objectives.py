@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from adacap.core.losses import LOSSES
 
 from adacap.core import draw_permutations, mlr_loss, stack_labels
-from adacap.core.losses import LOSSES
 from adacap.nn import MLP, LinearHead, TikhonovHead
 from adacap.training import Members, MLRObjective, Net, PlainObjective
 

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from adacap.training.refit import solve_head
 from torch import nn
 
 from adacap.core import effective_dof, ridge_fit
 from adacap.nn import MLP
-from adacap.training.refit import solve_head
 
 SHAPES = pytest.mark.parametrize("shape", [(41, 6), (9, 20)], ids=["long", "wide"])
 

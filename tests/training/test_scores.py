@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from adacap.core.losses import LOSSES
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
-from adacap.core.losses import LOSSES
 from adacap.training.scores import SCORES, auc, r2, scorer
 
 

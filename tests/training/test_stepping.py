@@ -2,10 +2,9 @@
 
 import pytest
 import torch
+from adacap.training.stepping import Stepper
 from torch.optim import SGD, Adam, AdamW
 from torch.optim.lr_scheduler import OneCycleLR
-
-from adacap.training.stepping import Stepper
 
 
 def weights():

@@ -69,7 +69,7 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
         "provenance": model["provenance"],
         "target": {"names": model["provenance"]["targets"], **_target(model["codec"])},
         "scheme": model["scheme"],
-        "backbone": model["backbone"],
+        "backbone": [{k: v for k, v in g.items() if k != "layers"} for g in model["groups"]],
         "n_networks": len(members),
         "n_parameters": _count_parameters(tensors),
         "lambda": _geometric_mean(lams),
@@ -85,12 +85,12 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
 def _target(codec: Json) -> dict[str, Any]:
     if "classes" in codec:
         return {"classes": codec["classes"]}
-    return {"mean": codec["mean"], "standard_deviation": codec["scale"]}
+    return {"mean": codec["mean"], "standard_deviation": [abs(scale) for scale in codec["scale"]]}
 
 
 def _count_parameters(tensors: Tensors) -> int:
     """Numbers that predictions use: backbones and output layers."""
-    used = (".backbone.", ".linear.")
+    used = (".backbone.", ".output.")
     return sum(array.size for name, array in tensors.items() if any(u in name for u in used))
 
 
@@ -183,11 +183,12 @@ def _print(facts: dict[str, Any], settings: str) -> None:
         say(f"  {line}")
 
 
-def _backbone(spec: Any) -> str:
-    first = spec[0] if isinstance(spec, list) else spec
-    if first.get("factory"):
+def _backbone(groups: list[dict[str, Any]]) -> str:
+    first = groups[0]
+    if first["factory"]:
         return f"backbone by {first['factory']}"
-    mixed = " and others" if isinstance(spec, list) else ""
+    kinds = {(g["name"], g["width"], g["depth"], str(g["options"])) for g in groups}
+    mixed = " and others" if len(kinds) > 1 else ""
     return f"backbone {first['name']} of width {first['width']}, depth {first['depth']}{mixed}"
 
 

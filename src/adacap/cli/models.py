@@ -86,7 +86,7 @@ def encode(target: Target, X_train: Any, y_train: Array, X_test: Any) -> tuple[A
     from adacap.estimators.targets import ClassCodec, RegressionCodec
 
     codec: Any = ClassCodec if target.task == "classification" else RegressionCodec
-    encoder = TableEncoder()
+    encoder = TableEncoder().set_output(transform="default")
     coded = codec.fit(y_train).encode(y_train)
     x_train = encoder.fit_transform(read_table(X_train), coded)
     x_test = encoder.transform(read_table(X_test))

@@ -20,10 +20,10 @@ from torch import nn
 from adacap.architectures import Architecture
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
-from adacap.estimators.ensemble import summary
-from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
+from adacap.estimators.fitting import Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     feature_names,
@@ -190,7 +190,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are for regression only.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the row twice, 0 is the row absent.
+            A weight of 2 is the row twice, 0 is the row absent. λ is per mean weight: weights are
+            divided by their mean over the different rows, so their common scale plays no part.
         X_val, y_val : optional
             Rows to choose the best iteration on; then nothing is held out of ``X``.
 
@@ -242,6 +243,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         before = self.history_ if going_on else History()
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
+        if len(chosen) < len(fitted):
+            chosen = regroup(chosen)
         evidence = Evidence(chosen, data.rows, data.valid, data.aside, going_on)
         capacity = self._read_capacity(evidence, recipes[0], data.codec, data.samples)
         codec, encoder = data.codec, data.encoder
@@ -291,10 +294,10 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
             patience=settings.patience,
             deadline=None if limit is None else start + limit,
         )
-        shape, backbone = tuple(rows.x.shape[1:]), self._backbone_spec(settings)
-        factory = told["architecture"] if callable(told["architecture"]) else None
+        told_net = told["architecture"]
         return Recipe(
-            make_backbone=lambda: backbone.build(shape, factory),
+            backbone=self._backbone_spec(settings),
+            factory=told_net if callable(told_net) else None,
             scheme=settings.scheme.removesuffix("-gap"),
             loss=codec.loss,
             score=codec.score(settings.select_by or "loss"),
@@ -313,12 +316,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         architecture = settings.architecture
         if not isinstance(architecture, Architecture):
             return BackboneSpec.resolve(self._parameters["architecture"], width=1)
-        return BackboneSpec.resolve(
-            architecture.name,
-            width=settings.width or 1,
-            depth=settings.depth,  # type: ignore[arg-type]  # of one net
-            **dict(architecture.options),
-        )
+        depth: Any = settings.depth  # of one net
+        return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
 
     def _read_capacity(
         self,
@@ -357,7 +356,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Raw outputs (n, ...) of the network or of another one."""
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
-        encoded = self.encoder_.transform(table)
+        encoded = self.encoder_.encode(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,16 +7,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from torch import nn
+import torch
 
 from adacap.estimators._base import AdaCapBase, OptimizerPair, RandomState, Scheme
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.constraints import MLR_CLASSIFIER, MLR_CONSTRAINTS
-from adacap.estimators.fitting import FittedMember, Recipe
+from adacap.estimators.fitting import Recipe
 from adacap.estimators.presets import MLR_NETS
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings
-from adacap.nn.initialisation import glorot_uniform
+from adacap.layers import Dense
+from adacap.nn.backbones import glorot_uniform
+from adacap.nn.modules import Backbone, LinearHead, Nets
 from adacap.training.callbacks import Callback
 from adacap.training.dithering import Dither
 
@@ -37,9 +40,19 @@ _AUTOS: dict[str, Any] = {
     "batch_size": lambda net: net.width,
 }
 
-_STARTS: dict[str, Callable[[nn.Module], None] | None] = {
-    "glorot": glorot_uniform,
-    "glorot-relu": partial(glorot_uniform, gain=2**0.5),
+
+def _start_glorot(nets: Nets, generators: list[torch.Generator], gain: float = 1.0) -> None:
+    """Glorot's start of all layers; that of the output layer for the plain scheme."""
+    glorot_uniform(nets.backbone, generators, gain)
+    if isinstance(nets.head, LinearHead):
+        head = Backbone((Dense(*nets.head.weight.shape[1:]),), k=nets.k, generators=generators)
+        glorot_uniform(head, generators, gain)
+        nets.head = LinearHead.of(head["0"]["weight"], head["0"]["bias"])
+
+
+_STARTS: dict[str, Callable[[Nets, list[torch.Generator]], None] | None] = {
+    "glorot": _start_glorot,
+    "glorot-relu": partial(_start_glorot, gain=2**0.5),
     "kaiming": None,  # as torch starts
 }
 

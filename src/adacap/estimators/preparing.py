@@ -46,6 +46,10 @@ class Samples:
         Shape of one sample, where it is not a row of a table.
     n_given : int
         Rows of the user's table.
+    columns : tuple of int
+        Columns in an order that depends on content alone.
+    sign : ndarray of shape (n_targets,)
+        -1 for a regression target that is to be turned round.
     """
 
     table: Table
@@ -54,6 +58,8 @@ class Samples:
     origin: npt.NDArray[np.intp]
     sample_shape: tuple[int, ...] | None
     n_given: int
+    columns: tuple[int, ...] = ()
+    sign: Floats | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Samples:
         """Some of the rows."""
@@ -82,7 +88,7 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     --------
     >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
     >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
-    [(0, 2.0), (1, 1.0)]
+    [(0, 1.333...), (1, 0.666...)]
     """
     table, sample_shape = read_input(X, policy)
     n_given = table.n_rows
@@ -93,7 +99,12 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     if weight is not None and not weight.all():  # a row of weight 0 is absent
         samples = samples.take(np.flatnonzero(weight))
     merged = merge_rows(samples.table, codec.numbers(samples.y), samples.weight)
-    return replace(samples.take(merged.index), weight=merged.weight)
+    return replace(
+        samples.take(merged.index),
+        weight=merged.weight,
+        columns=merged.columns,
+        sign=merged.sign,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +166,9 @@ class Preparation:
             samples = every.take(keep)
         # a class may have one row, set aside
         seen = every.y if self._codec is ClassCodec else samples.y
-        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, samples.weight)
+        codec: Codec = (
+            self.codec_ if going_on else self._codec.fit(seen, samples.weight, samples.sign)
+        )
         coded = codec.encode(samples.y)
         if len(coded) < 2:
             raise ValueError(
@@ -164,10 +177,13 @@ class Preparation:
             )
         if going_on:
             encoder = self.encoder_
-            encoded = encoder.transform(samples.table)
+            encoded = encoder.encode(samples.table)
         else:
-            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
-            encoded = encoder.fit_transform(samples.table, coded, samples.weight)
+            encoder = TableEncoder(self.preprocessing)
+            encoded = encoder.fit_encode(
+                samples.table, coded, samples.weight,
+                layout=self._layout(samples), owner=type(self).__name__,
+            )  # fmt: skip
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
         valid = aside = None
@@ -176,12 +192,22 @@ class Preparation:
             refuse_other_shape("X_val", valid_shape, shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
-            valid = self._rows(encoder.transform(valid_table), valid_coded, None, shape)
+            valid = self._rows(encoder.encode(valid_table), valid_coded, None, shape)
         if len(later):
             fresh = every.take(later)
-            encoded = encoder.transform(fresh.table)
+            encoded = encoder.encode(fresh.table)
             aside = self._rows(encoded, codec.encode(fresh.y), fresh.weight, shape)
         return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
+
+    def _layout(self, samples: Samples) -> tuple[int, ...] | None:
+        """Order of the columns that the nets see.
+
+        That of the user where nothing else is changed, and where a module of the user's own may
+        know what stands in which place.
+        """
+        is_own = callable(getattr(self, "architecture", None))
+        as_given = self.preprocessing == "none" or is_own
+        return None if as_given else samples.columns
 
     def _rows(
         self,

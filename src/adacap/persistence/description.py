@@ -17,7 +17,6 @@ from adacap._version import __version__
 from adacap.architectures import Architecture
 from adacap.estimators import constraints
 from adacap.estimators._base import AdaCapBase
-from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.encoder import POLICIES
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
@@ -51,7 +50,7 @@ ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "MLRNetClassifier": MLRNetClassifier,
 }
 
-FORMAT, FORMAT_VERSION = "adacap-model", 1
+FORMAT, FORMAT_VERSION = "adacap-model", 2
 _MOST_DIGITS = 300  # of an integer; a seed may have many
 _MOST_WHOLE = 2**53  # of an integer in the place of a float, which it equals up to here
 _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
@@ -60,19 +59,29 @@ _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 # the rest are types as in annotations. A dataclass is the dict of its fields.
 MEMBER = {
     "seed": int,
+    "group": int,  # of nets that share tensors
+    "index": int,  # in the group
     "lam": float | None,
     "effective_dof": float | None,
     "best_iter": int,
     "best_score": float,
     "history": list[dict[str, float]],
 }
+_GROUP = {
+    "name": str | None,  # of the architecture; None for a user's own
+    "options": dict[str, Any],
+    "width": int | None,
+    "depth": int | None,
+    "factory": str | None,  # of a user's own
+    "layers": list[Any] | None,
+}
 _ENCODER = {
     "policy": set(POLICIES),
     "max_levels": int,
     "one_hot_numeric": bool,
-    "owner": str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
+    "layout": list[int],
 }
 _MODEL = {
     "format": {FORMAT},
@@ -86,13 +95,12 @@ _MODEL = {
     "codec": dict[str, Any],
     "scheme": set(SCHEMES),
     "sample_shape": list[int] | None,
-    "backbone": BackboneSpec,
+    "groups": [_GROUP],
     "head": {"kind": {"tikhonov", "linear"}, "fit_intercept": bool},
     "earlier_history": list[dict[str, float]],  # before the last warm start
     "members": [MEMBER],
     "provenance": Provenance,
 }
-_MIXED = _MODEL | {"backbone": [BackboneSpec]}  # one per member, where they differ
 _NUMBERS = {"mean": list[float], "scale": list[float], "is_1d": bool}
 _CLASSES = {"dtype": str, "classes": list[Any], "temperature": float}
 
@@ -145,8 +153,7 @@ def parse(text: bytes) -> Json:
             f"it has format_version {version}, and adacap {__version__} reads {FORMAT_VERSION} "
             "only. Upgrade adacap."
         )
-    is_mixed = isinstance(model, dict) and isinstance(model.get("backbone"), list)
-    check(model, _MIXED if is_mixed else _MODEL, DESCRIPTION)
+    check(model, _MODEL, DESCRIPTION)
     is_classifier = issubclass(ESTIMATORS[model["estimator"]], AdaCapClassifier)
     check(model["codec"], _CLASSES if is_classifier else _NUMBERS, "codec")
     return dict(model)

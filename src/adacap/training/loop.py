@@ -1,54 +1,75 @@
-"""The training loop: forward, solve, validate, step."""
+"""The training loop: K nets, one step after another.
+
+:class:`Trainer` is a ladder of short methods, one per thing that a step does: take a batch,
+compute its features, its loss, the score on the validation rows, keep what is best, move the
+weights. Override one to change it.
+"""
+
+from __future__ import annotations
 
 import math
 import time
 import warnings
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from adacap.core.mlr import MLRForm, MLRLoss
 from adacap.exceptions import (
     DivergenceError,
     NonFiniteError,
     NotPositiveDefiniteError,
     NumericalWarning,
 )
+from adacap.nn.modules import Nets, TikhonovHead
 from adacap.training.callbacks import Callback, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import Batch, TrainingData
 from adacap.training.history import History
-from adacap.training.members import Members, Net
-from adacap.training.objectives import Objective, StepLoss
 from adacap.training.scores import scorer
-from adacap.training.stepping import Stepper
-from adacap.training.threads import stop_asked
 
-__all__ = ["Trained", "train"]
+__all__ = ["MLRObjective", "Objective", "Trained", "Trainer", "train"]
 
-# Validation rows × weights of all members up to which autograd's way back over these rows costs
-# less than a forward pass of their own.
-_CHEAP = 15_000_000
+Objective = Callable[[Nets, Tensor, Batch], MLRLoss]
+Record = dict[str, list[float]]  # one value per net
+
+_DROPOUT = 0x5BD1E995  # keeps the draws of dropout apart from the permutations of the same seed
+_EVERY = 10  # steps between two readings of the degrees of freedom
 _MOST_TRACED = 32, 128  # steps and validation rows whose predictions are kept
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A member at its best iteration: the net, its output layer and what happened."""
+class MLRObjective:
+    """The loss of the head: MLR with permuted labels, Tikhonov alone without, or plain."""
 
-    net: Net
-    coef: Tensor  # (J, c)
-    intercept: Tensor  # (c,)
-    best_step: int
-    best_score: float
-    history: History
-    trace: Tensor | None = None  # (S, m, c): predictions of some validation rows along the way
+    loss: str = "rmse"
+    form: MLRForm = "difference"
+
+    def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
+        """Loss of features ``(K, b, J)``."""
+        return nets.head.mlr_loss(
+            hidden, batch.labels, loss=self.loss, form=self.form, sample_weight=batch.weight
+        )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """K nets, each at its best iteration, their output layers and what happened."""
+
+    nets: Nets
+    coef: Tensor  # (K, J, c)
+    intercept: Tensor  # (K, c)
+    best_step: list[int]
+    best_score: list[float]
+    histories: list[History]
+    trace: Tensor | None = None  # (K, S, m, c): predictions of some validation rows along the way
 
 
 def train(
-    members: Members,
+    nets: Nets,
     data: TrainingData,
     objective: Objective,
     config: TrainingConfig,
@@ -56,8 +77,8 @@ def train(
     score: str = "r2",
     callbacks: Sequence[Callback] = (),
     keep_at: Sequence[int] | None = None,
-) -> list[Trained]:
-    """Train the members and return each at its best iteration.
+) -> Trained:
+    """Train K nets and return each at its best iteration.
 
     Each step solves the output layer on the minibatch, scores that layer on the validation rows,
     keeps the state if the score is the best so far, and then moves the weights. Without validation
@@ -65,92 +86,168 @@ def train(
 
     Parameters
     ----------
-    members : Members
+    nets : Nets
     data : TrainingData
-    objective : Objective
+    objective : callable
+        ``(nets, hidden, batch) -> MLRLoss``.
     config : TrainingConfig
     score : str, default="r2"
         A key of ``SCORES``.
     callbacks : sequence of Callback
     keep_at : sequence of int, optional
-        Iteration to keep of each member, whatever its score; training ends with the last of them.
+        Iteration to keep of each net, whatever its score; training ends with the last of them.
 
     Returns
     -------
-    list of Trained, one per member
+    Trained
 
     Raises
     ------
     DivergenceError
-        If the loss is not finite before any iteration could be scored, or, with several members,
+        If the loss is not finite before any iteration could be scored, or, with several nets,
         at any time: the others must then be trained without the one that failed.
     """
-    optimizer = config.make_optimizer(
-        members.parameters(of_head=False), members.parameters(of_head=True)
-    )
-    scheduler = config.make_scheduler(optimizer)
-    move = Stepper(optimizer)
-    parameters = list(members.parameters())
-    best = _Best(members, config.patience, keep_at)
-    features = _Features(members, data)
-    score_of = None if data.valid is None else scorer(score, *data.valid[1:])
-    state = TrainingState(members, config.max_iter)
-    records: list[dict[str, list[float]]] = []
-    trace: list[Tensor] = []
-    # Without autograd torch's own bookkeeping of versions and views is not needed either.
-    has_pullback = getattr(objective, "has_pullback", False)
-    has_graph = not (has_pullback and members.is_chain and data.x.ndim == 2)
-    mode = nullcontext if has_graph else torch.inference_mode
-    _keep_freed_memory()
-    start = last = time.perf_counter()
-    with ExitStack() as stack:
-        for callback in callbacks:
-            callback.on_start(state)
-            stack.callback(callback.on_end, state)
-        for step, batch in zip(range(config.max_iter), data.batches(config.batch_size)):  # noqa: B905 (batches never end)
-            try:
-                with mode():
-                    hidden, held_out = features(batch)
-                    loss = objective(members, hidden, batch.labels, batch.weight)
-                    record = _record(step, loss)
-            except (NonFiniteError, NotPositiveDefiniteError) as error:
-                if best.exists and members.n_members == 1:
-                    _warn_diverged(step, best, config)
+    return Trainer(nets, data, objective, config, score, callbacks, keep_at).run()
+
+
+class Trainer:
+    """One training run. Arguments as in :func:`train`."""
+
+    def __init__(
+        self,
+        nets: Nets,
+        data: TrainingData,
+        objective: Objective,
+        config: TrainingConfig,
+        score: str = "r2",
+        callbacks: Sequence[Callback] = (),
+        keep_at: Sequence[int] | None = None,
+    ) -> None:
+        self.nets, self.data, self.objective, self.config = nets, data, objective, config
+        self.optimizer = config.make_optimizer(nets.backbone.parameters(), nets.head.parameters())
+        self.scheduler = config.make_scheduler(self.optimizer)
+        self.best = _Best(nets, config.patience, keep_at)
+        self.valid, self.callbacks = data.valid, callbacks
+        self.score_of = (
+            None if self.valid is None else scorer(score, self.valid.targets, self.valid.weight)
+        )
+        self.state = TrainingState(nets, config.max_iter)
+        self.records: list[Record] = []
+        self.trace: list[Tensor] = []
+        nets.backbone.generators = [
+            torch.Generator(data.x.device).manual_seed(seed ^ _DROPOUT) for seed in data.seeds
+        ]
+
+    def run(self) -> Trained:
+        """All steps, and the best of each net."""
+        _keep_freed_memory()
+        start = last = time.perf_counter()
+        with ExitStack() as stack:
+            for callback in self.callbacks:
+                callback.on_start(self.state)
+                stack.callback(callback.on_end, self.state)
+            for batch in self.data.batches(self.config.batch_size):
+                try:
+                    record = self.step(batch)
+                except (NonFiniteError, NotPositiveDefiniteError) as error:
+                    self.diverged(error)
                     break
-                raise DivergenceError(
-                    f"Training diverged at step {step} before a usable iteration: {error} "
-                    f"max_lr is now {config.max_lr:g}."
-                ) from error
-            if score_of is not None:
-                with mode():
-                    held_out = features.of_valid() if held_out is None else held_out
-                    prediction = _predict(held_out, loss)
-                    record["valid_score"] = score_of(prediction).tolist()
-                if step % math.ceil(config.max_iter / _MOST_TRACED[0]) == 0:
-                    trace.append(prediction[:, : _MOST_TRACED[1]].clone())
-            if (lam := _lambda(members)) is not None:
-                record["lambda"] = lam
-            best.offer(step, record.get("valid_score"), loss)
-            record["learning_rate"] = [optimizer.param_groups[0]["lr"]] * members.n_members
-            for parameter in parameters:
-                parameter.grad = None
-            with mode():
-                members.pull_back(loss.backward(members, hidden))
-                move()
-            if scheduler is not None:
-                scheduler.step()
-            now = time.perf_counter()
-            record["seconds"] = [now - start] * members.n_members
-            state.step, state.batch, state.hidden, state.loss = step, batch, hidden, loss
-            state.record = record
-            for callback in callbacks:
-                callback.on_step(state)
-            records.append(record)
-            late = config.deadline is not None and now + (now - last) > config.deadline
-            if best.exhausted(step) or state.stop or late or stop_asked():
-                break
-            last = now
-    return best.result(records, trace)
+                now = time.perf_counter()
+                record["seconds"] = [now - start] * self.nets.k
+                for callback in self.callbacks:
+                    callback.on_step(self.state)
+                self.records.append(record)
+                if self.is_over(now + (now - last)):
+                    break
+                last = now
+        self.nets.backbone.generators = None
+        return self.best.result(self.records, self.trace)
+
+    def step(self, batch: Batch) -> Record:
+        """One iteration: features, loss, score, keep, move."""
+        self.state.step = step = self.state.step + 1
+        hidden = self.features(batch.x)
+        loss = self.objective(self.nets, hidden, batch)
+        record = self.describe(step, loss)
+        scores = self.score(step, loss)
+        if scores is not None:
+            record["valid_score"] = scores
+        self.best.offer(step, scores, loss)
+        self.move(loss)
+        self.state.batch, self.state.hidden, self.state.loss = batch, hidden, loss
+        self.state.record = record
+        return record
+
+    def features(self, x: Tensor, training: bool = True) -> Tensor:
+        """Features ``(K, b, J)`` of rows ``(K, b, ...)``."""
+        if self.nets.training is not training:
+            self.nets.train(training)
+        features: Tensor = self.nets.backbone(x)
+        if features.ndim != 3 or features.shape[:2] != x.shape[:2]:
+            raise ValueError(
+                f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), "
+                f"got {tuple(features.shape[1:])}. Flatten its output, for example with "
+                "nn.Flatten()."
+            )
+        return features
+
+    @torch.no_grad()
+    def score(self, step: int, loss: MLRLoss) -> list[float] | None:
+        """Score of each net's output layer, as it was just solved, on its validation rows."""
+        if self.valid is None or self.score_of is None:
+            return None
+        features = self.features(self.valid.x, training=False)
+        prediction = torch.baddbmm(loss.layer.intercept.unsqueeze(1), features, loss.layer.coef)
+        if step % math.ceil(self.config.max_iter / _MOST_TRACED[0]) == 0:
+            self.trace.append(prediction[:, : _MOST_TRACED[1]].clone())
+        scores: list[float] = self.score_of(prediction).tolist()
+        return scores
+
+    def move(self, loss: MLRLoss) -> None:
+        """One step of the optimiser, of all nets at once: their losses share no weight."""
+        self.optimizer.zero_grad()
+        loss.value.sum().backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+
+    def describe(self, step: int, loss: MLRLoss) -> Record:
+        """What the history says of a step; refused when a loss is not finite."""
+        parts = {"loss": loss.value, "fit_true": loss.fit_true, "fit_permuted": loss.fit_permuted}
+        given = {name: value.detach() for name, value in parts.items() if value is not None}
+        values = torch.stack(list(given.values())).tolist()
+        if not all(map(math.isfinite, values[0])):
+            raise NonFiniteError("the loss is not finite.")
+        record: Record = {"step": [float(step)] * self.nets.k}
+        record.update(zip(given, values, strict=True))
+        record["learning_rate"] = [self.optimizer.param_groups[0]["lr"]] * self.nets.k
+        if isinstance(self.nets.head, TikhonovHead):
+            record["lambda"] = self.nets.head.lam.tolist()
+            if step % _EVERY == 0 and loss.ridge is not None:
+                record["effective_dof"] = loss.ridge.dof(loss.ridge.lam).tolist()
+        return record
+
+    def is_over(self, next_end: float) -> bool:
+        """Whether there is no further step."""
+        deadline, step = self.config.deadline, self.state.step
+        is_late = deadline is not None and next_end > deadline
+        is_last = step + 1 >= self.config.max_iter
+        return self.best.exhausted(step) or self.state.stop or is_late or is_last
+
+    def diverged(self, error: ArithmeticError) -> None:
+        """Warn if there is an iteration to keep, else raise."""
+        step, config = self.state.step, self.config
+        if not self.best.exists or self.nets.k > 1:
+            raise DivergenceError(
+                f"Training diverged at step {step} before a usable iteration: {error} "
+                f"max_lr is now {config.max_lr:g}."
+            ) from error
+        warnings.warn(
+            f"Training diverged at step {step}; the best iteration before that, "
+            f"{self.best.step[0]}, is kept. Try a smaller max_lr (now {config.max_lr:g}).",
+            NumericalWarning,
+            stacklevel=5,
+        )
 
 
 def _keep_freed_memory() -> None:
@@ -162,95 +259,51 @@ def _keep_freed_memory() -> None:
     torch.empty(31 << 20, dtype=torch.uint8)
 
 
-class _Features:
-    """Features of the batch and of the validation rows, in one pass where that is cheaper."""
-
-    def __init__(self, members: Members, data: TrainingData) -> None:
-        self.members = members
-        self.valid = None if data.valid is None else data.valid[0]
-        self.joint: Tensor | None = None
-        self.n_weights = members.n_weights * members.n_members
-        self.n_train = data.n_train
-
-    def __call__(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Features ``(K, b, J)`` to train on, and those of the validation rows if they came too."""
-        if not self._as_one(batch):
-            self.members.train()
-            return self._of(batch.x).requires_grad_(), None
-        if self.joint is None:  # the same rows in every step
-            assert self.valid is not None
-            self.joint = torch.cat([batch.x, self.valid], 1)
-        features = self._of(self.joint)
-        return features[:, : self.n_train].requires_grad_(), features[:, self.n_train :]
-
-    def _of(self, x: Tensor) -> Tensor:
-        features = self.members.features(x)
-        if features.ndim != 3 or features.shape[:2] != x.shape[:2]:
-            raise ValueError(
-                f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), "
-                f"got {tuple(features.shape[1:])}. Flatten its output, for example with "
-                "nn.Flatten()."
-            )
-        return features
-
-    def _as_one(self, batch: Batch) -> bool:
-        if self.valid is None or self.members.has_modes or batch.x.shape[1] < self.n_train:
-            return False
-        return self.members.is_chain or self.valid.shape[1] * self.n_weights <= _CHEAP
-
-    def of_valid(self) -> Tensor:
-        """Features of the validation rows, by a pass of their own."""
-        assert self.valid is not None
-        self.members.train(False)
-        with torch.no_grad():
-            return self.members.hidden(self.valid)
-
-
 class _Best:
-    """Best iteration of each member, kept in memory and overwritten in place."""
+    """Best iteration of each net, kept in memory and overwritten in place."""
 
-    def __init__(
-        self, members: Members, patience: int | None, keep_at: Sequence[int] | None = None
-    ) -> None:
-        n = members.n_members
-        self.members = members
-        self.keep_at = keep_at
-        self.patience = patience
-        self.score = [-math.inf] * n
-        self.step = [0] * n
-        self.active = [True] * n
-        self.n_steps = [0] * n
-        self.exists = False
+    def __init__(self, nets: Nets, patience: int | None, keep_at: Sequence[int] | None) -> None:
+        self.nets, self.patience, self.keep_at = nets, patience, keep_at
+        self.score = [-math.inf] * nets.k
+        self.step = [0] * nets.k
+        self.n_steps = [0] * nets.k
+        self.active = [True] * nets.k
+        self.kept: list[Tensor] = []
 
-    def offer(self, step: int, score: list[float] | None, loss: StepLoss) -> None:
-        """Keep the members that beat their best; all of them when there is no score."""
+    @property
+    def exists(self) -> bool:
+        """Whether there is an iteration to go back to."""
+        return bool(self.kept)
+
+    def offer(self, step: int, scores: list[float] | None, loss: MLRLoss) -> None:
+        """Keep the nets that beat their best; all of them when there is no score."""
         if self.keep_at is not None:
             better = [last >= step for last in self.keep_at]  # the latest, if training ends before
-        elif score is None:
+        elif scores is None:
             better = list(self.active)
         else:  # NaN beats nothing
-            pairs = zip(score, self.score, self.active, strict=True)
+            pairs = zip(scores, self.score, self.active, strict=True)
             better = [active and new > old for new, old, active in pairs]
-            self.score = [
-                new if b else old for new, old, b in zip(score, self.score, better, strict=True)
-            ]
+        chosen = [k for k, is_better in enumerate(better) if is_better or not self.exists]
+        self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
+        for k in chosen:
+            self.step[k] = step
+            if scores is not None and better[k]:
+                self.score[k] = scores[k]
+
+    def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
         if not self.exists:
-            better = [True] * len(better)
-            self.snapshot = self.members.snapshot()
-            self.coef, self.intercept = loss.coef.clone(), loss.intercept.clone()
-            self.exists = True
-        elif all(better):
-            self.members.update(self.snapshot, better)
-            self.coef.copy_(loss.coef)
-            self.intercept.copy_(loss.intercept)
-        elif any(better):
-            self.members.update(self.snapshot, better)
-            index = torch.tensor(better)
-            self.coef[index], self.intercept[index] = loss.coef[index], loss.intercept[index]
-        self.step = [step if b else old for b, old in zip(better, self.step, strict=True)]
+            self.kept = [tensor.clone() for tensor in state]
+        elif len(chosen) == self.nets.k:
+            for kept, tensor in zip(self.kept, state, strict=True):
+                kept.copy_(tensor)
+        elif chosen:
+            index = torch.tensor(chosen, device=state[0].device)
+            for kept, tensor in zip(self.kept, state, strict=True):
+                kept[index] = tensor[index]
 
     def exhausted(self, step: int) -> bool:
-        """Whether no member can improve any more."""
+        """Whether no net can improve any more."""
         for k, active in enumerate(self.active):
             if active:
                 self.n_steps[k] = step + 1
@@ -260,53 +313,17 @@ class _Best:
                     self.active[k] = step - self.step[k] < self.patience
         return not any(self.active)
 
-    def result(self, records: list[dict[str, list[float]]], trace: list[Tensor]) -> list[Trained]:
-        self.members.restore(self.snapshot)
-        traced = torch.stack(trace, 1) if trace else None  # (K, S, m, c)
-        return [
-            Trained(
-                net,
-                self.coef[k].clone(),
-                self.intercept[k].clone(),
-                self.step[k],
-                self.score[k],
-                History([{name: v[k] for name, v in record.items()} for record in records[:n]]),
-                None if traced is None else traced[k],
+    def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
+        """The nets at their best; one that ended early has no later history."""
+        *state, coef, intercept = self.kept
+        for tensor, kept in zip(self.nets.state().values(), state, strict=True):
+            tensor.copy_(kept)
+        self.nets.zero_grad()
+        histories = [
+            History(
+                [{name: values[k] for name, values in record.items()} for record in records[:n]]
             )
-            # a member that ended early has no later history
-            for k, (net, n) in enumerate(zip(self.members.unstack(), self.n_steps, strict=True))
+            for k, n in enumerate(self.n_steps)
         ]
-
-
-@torch.no_grad()
-def _predict(hidden: Tensor, loss: StepLoss) -> Tensor:
-    """Outputs ``(K, n, c)`` by the layers that were just solved."""
-    return torch.baddbmm(loss.intercept.unsqueeze(1), hidden, loss.coef)
-
-
-def _lambda(members: Members) -> list[float] | None:
-    if "head.log_lambda" not in members:
-        return None
-    return [math.exp(value) for value in members.head("log_lambda").tolist()]
-
-
-def _record(step: int, loss: StepLoss) -> dict[str, list[float]]:
-    """What a step says of each member; refused when a loss is not finite."""
-    parts = {"loss": loss.value, "fit_true": loss.fit_true}
-    if loss.fit_permuted is not None:
-        parts["fit_permuted"] = loss.fit_permuted
-    values = torch.stack(list(parts.values())).detach().tolist()
-    if not all(map(math.isfinite, values[0])):
-        raise NonFiniteError("the loss is not finite.")
-    record = {"step": [float(step)] * len(loss.value)}
-    record.update(zip(parts, values, strict=True))
-    return record
-
-
-def _warn_diverged(step: int, best: _Best, config: TrainingConfig) -> None:
-    warnings.warn(
-        f"Training diverged at step {step}; the best iteration before that, {best.step[0]}, "
-        f"is kept. Try a smaller max_lr (now {config.max_lr:g}).",
-        NumericalWarning,
-        stacklevel=4,
-    )
+        traced = torch.stack(trace, 1) if trace else None
+        return Trained(self.nets, coef, intercept, self.step, self.score, histories, traced)

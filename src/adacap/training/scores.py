@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from adacap.core.losses import LOSSES
-from adacap.core.tikhonov import weighted_mean
+from adacap.core.mlr import LOSSES
+from adacap.core.ridge import row_mean
 
 __all__ = ["SCORES", "auc", "r2", "scorer"]
 
@@ -35,7 +35,7 @@ def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Ten
 def _r2_against(targets: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
     """R² of predictions for these targets, whose own spread is computed once."""
     w = None if weight is None else weight.unsqueeze(-1)
-    spread = _squares(targets, weighted_mean(targets, w), w).clamp_min(1e-12)
+    spread = _squares(targets, row_mean(targets, w), w).clamp_min(1e-12)
     return lambda prediction: 1 - _squares(targets, prediction, w) / spread
 
 
