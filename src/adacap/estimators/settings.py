@@ -78,8 +78,8 @@ class Settings:
     """Every setting of a fit, with ``"auto"`` replaced by what it stood for.
 
     Members of a bag may differ in ``architecture``, ``depth``, ``max_iter`` and ``max_lr``: these
-    then hold a tuple with one value per net. None means "not used", or that the estimator has no
-    such parameter.
+    then hold a tuple with one value per net that was kept. None means "not used", or that the
+    estimator has no such parameter.
 
     Attributes
     ----------
@@ -173,10 +173,17 @@ class Settings:
 
     def of_net(self, k: int) -> Settings:
         """Settings of one net of a mixed bag."""
+        return self.of_nets([k])
+
+    def of_nets(self, kept: Sequence[int]) -> Settings:
+        """Settings of some of the nets of a mixed bag."""
         mixed = {name: getattr(self, name) for name in _PER_NET}
-        return replace(
-            self, **{name: v[k] if isinstance(v, tuple) else v for name, v in mixed.items()}
-        )
+        chosen = {
+            name: _one_or_each([values[k] for k in kept])
+            for name, values in mixed.items()
+            if isinstance(values, tuple)
+        }
+        return replace(self, **chosen)
 
     def to_dict(self) -> dict[str, Any]:
         """Settings as plain data, for a model file."""
@@ -196,7 +203,8 @@ class Settings:
         """
         found = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
         for name in _PER_NET:
-            if isinstance(found[name], tuple) and len(found[name]) != found["n_estimators"]:
+            n_kept = found["top"] or found["n_estimators"]
+            if isinstance(found[name], tuple) and len(found[name]) != n_kept:
                 raise ValueError(f"{name} has no value for each net: {found[name]!r}.")
         if found["lambda_init"] == ():
             raise ValueError("lambda_init has no values to choose from.")
