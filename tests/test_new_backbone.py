@@ -48,7 +48,7 @@ def test_lite_needs_no_registration(funnel, tmp_path):
         np.testing.assert_allclose(
             lite.load(tmp_path / "m.adacap").predict(X), model.predict(X), rtol=1e-5, atol=1e-5
         )
-        with pytest.raises(ValueError, match="backbone is unknown here|Unknown architecture"):
+        with pytest.raises(ValueError, match="got 'funnel'"):
             load(tmp_path / "m.adacap")
     finally:
         BACKBONES[funnel] = known

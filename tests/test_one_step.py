@@ -1,6 +1,7 @@
 """What a reader has to read to follow one training step: the files that run in it."""
 
 import ast
+import inspect
 import io
 import sys
 import tokenize
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from adacap import AdaCapRegressor
-from adacap.training import Trainer
+from adacap.training import Trainer, TrainingData
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacap"
 
@@ -31,7 +32,7 @@ def lines_of_code(path: Path) -> int:
 
 
 def files_of_a_step(monkeypatch) -> set[Path]:
-    """Files of the package of which a line runs between the start of a step and that of the next."""
+    """Files of the package that run in a step or to take its batch."""
     found: set[Path] = set()
 
     def tracer(frame, event, arg):
@@ -40,16 +41,22 @@ def files_of_a_step(monkeypatch) -> set[Path]:
             found.add(file)
         return None
 
-    right = Trainer.step
+    step, batches = Trainer.step, TrainingData.batches
 
-    def step(self, batch):
+    def traced_step(self, batch):
         sys.setprofile(tracer)
         try:
-            return right(self, batch)
+            return step(self, batch)
         finally:
             sys.setprofile(None)
 
-    monkeypatch.setattr(Trainer, "step", step)
+    def traced_batches(self, size):
+        for batch in batches(self, size):
+            found.add(Path(inspect.getfile(TrainingData)))
+            yield batch
+
+    monkeypatch.setattr(Trainer, "step", traced_step)
+    monkeypatch.setattr(TrainingData, "batches", traced_batches)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 10))
     AdaCapRegressor(random_state=0, max_iter=12).fit(X, X[:, 0] * X[:, 1])

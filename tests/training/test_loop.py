@@ -21,6 +21,7 @@ from adacap.nn import ConvNet, TikhonovHead
 from adacap.training import Callback, Trainer, TrainingConfig, TrainingData, train
 from adacap.training.config import ELEMENTWISE, SCHEDULERS
 from adacap.training.data import SCORES
+from adacap.training.refit import UpTo
 
 CONFIG = TrainingConfig(max_iter=20, batch_size=32)
 EXACT = {"rtol": 1e-7, "atol": 1e-9}  # float64, twenty steps
@@ -146,14 +147,18 @@ def test_external_validation_rows_are_used(problem):
     assert train(task.nets(), data, task.objective, CONFIG).histories[0]["valid_score"] == expected
 
 
+def up_to(last, task, **options):
+    return UpTo(task.nets(), task.data(), task.objective, CONFIG, last=last, **options).run()
+
+
 @pytest.mark.parametrize("n_valid", [0, 20])
 def test_an_iteration_asked_for_is_kept_whatever_its_score(n_valid, problem):
     task = problem(k=2, n_valid=n_valid, dtype=torch.float64)
-    together = task.run(keep_at=[3, 8])
+    together = up_to([3, 8], task)
     assert together.best_step == [3, 8]
     for k, step in enumerate([3, 8]):
-        alone = task.only(k).run(keep_at=[step])
-        assert len(together.histories[k]) == len(alone.histories[0]) == step + 1
+        alone = up_to([step], task.only(k))
+        assert len(alone.histories[0]) == step + 1
         assert_same_net(together, k, alone)
         if not n_valid:  # the last iteration of a shorter run
             short = task.only(k).run(callbacks=[stop_at(step)])
@@ -161,7 +166,7 @@ def test_an_iteration_asked_for_is_kept_whatever_its_score(n_valid, problem):
 
 
 def test_training_that_ends_before_the_iteration_asked_for_keeps_its_last(problem):
-    assert problem().run(keep_at=[8], callbacks=[stop_at(4)]).best_step == [4]
+    assert up_to([8], problem(), callbacks=[stop_at(4)]).best_step == [4]
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -324,10 +329,9 @@ def test_degrees_of_freedom_are_those_of_the_step(fit_intercept, weighted, width
 
     class Watch(Callback):
         def on_step(self, state):
-            ridge = Ridge(
-                state.hidden, sample_weight=state.batch.weight, fit_intercept=fit_intercept
-            )
-            expected.append(ridge.dof(torch.tensor(state.record["lambda"])).tolist())
+            options = {"sample_weight": state.batch.weight, "fit_intercept": fit_intercept}
+            lam = torch.tensor(state.record["lambda"])
+            expected.append(Ridge(state.hidden, lam, **options).dof().tolist())
 
     result = task.run(replace(CONFIG, max_iter=21), callbacks=[Watch()])
     for k, history in enumerate(result.histories):
@@ -585,11 +589,11 @@ def test_a_trainer_may_move_its_own_way(problem):
 
 def test_a_trainer_may_score_and_describe_and_end_its_own_way(problem):
     class Own(Trainer):
-        def score(self, step, loss):
-            return [-abs(step - 3.0), -abs(step - 5.0)]
+        def validate(self, loss):
+            return [-abs(self.state.step - 3.0), -abs(self.state.step - 5.0)]
 
-        def describe(self, step, loss):
-            return {**super().describe(step, loss), "half": [step / 2] * self.nets.k}
+        def describe(self, loss):
+            return {**super().describe(loss), "half": [self.state.step / 2] * self.nets.k}
 
         def is_over(self, next_end):
             return self.state.step >= 9 or super().is_over(next_end)

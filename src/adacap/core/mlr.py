@@ -15,15 +15,11 @@ from adacap.core.losses import best_constant, binary_cross_entropy, cross_entrop
 from adacap.core.ridge import Ridge, RidgeFit
 
 __all__ = [
-    "LOSSES", "MLRForm", "MLRLoss", "SetLoss", "constant_fit", "loss_named", "mlr_loss",
+    "LOSSES", "MLRForm", "MLRLoss", "constant_fit", "loss_named", "mlr_loss",
     "mlr_of_fits", "rmse", "true_layer",
 ]  # fmt: skip
 
 MLRForm = Literal["difference", "absolute_gap"]
-
-
-SetLoss = Callable[..., Tensor]
-"""From ``(prediction, targets, sample_weight)`` to one loss per label set."""
 
 
 def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -43,14 +39,14 @@ def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = Non
     return norms / (w.sum(-3).squeeze(-1) * targets.shape[-1]).sqrt()
 
 
-LOSSES: dict[str, SetLoss] = {
+LOSSES: dict[str, Callable[..., Tensor]] = {
     "rmse": rmse,
     "bce": binary_cross_entropy,
     "ce": cross_entropy,
 }
 
 
-def loss_named(name: str) -> SetLoss:
+def loss_named(name: str) -> Callable[..., Tensor]:
     """Entry of ``LOSSES``, or an error that lists them.
 
     Examples
@@ -95,7 +91,7 @@ class MLRLoss(NamedTuple):
     value: Tensor  # (...)
     fit_true: Tensor  # (...)
     fit_permuted: Tensor | None  # (...), None without permuted labels
-    layer: RidgeFit  # output layer of the true labels, without gradient
+    layer: RidgeFit = RidgeFit()  # output layer of the true labels, without gradient
     ridge: Ridge | None = None  # that solved it, None for an output layer that is trained
 
 
@@ -173,13 +169,12 @@ def mlr_of_fits(
     tensor(-0.3750)
     """
     true, permuted = fits[..., 0], fits[..., 1:]
-    none = RidgeFit(*[fits.new_empty(0)] * 3)
     if permuted.shape[-1] == 0:
-        return MLRLoss(true, true, None, none)
+        return MLRLoss(true, true, None)
     mean = permuted.mean(-1)
     if form == "difference":
-        return MLRLoss(true - mean, true, mean, none)
+        return MLRLoss(true - mean, true, mean)
     if form != "absolute_gap":
         raise ValueError(f"form must be 'difference' or 'absolute_gap', got {form!r}.")
     baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
-    return MLRLoss(true + (baseline - permuted).abs().mean(-1), true, mean, none)
+    return MLRLoss(true + (baseline - permuted).abs().mean(-1), true, mean)

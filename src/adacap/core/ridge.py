@@ -31,9 +31,9 @@ _LEAST_SLACK = 1e-10  # smallest 1 − h: a row that fits itself whatever the ot
 class RidgeFit(NamedTuple):
     """Output layer and what it gives on the rows it was solved on."""
 
-    coef: Tensor  # (..., J, q)
-    intercept: Tensor  # (..., q), zeros without one
-    fitted: Tensor  # (..., n, q)
+    coef: Tensor = torch.empty(0)  # (..., J, q)
+    intercept: Tensor = torch.empty(0)  # (..., q), zeros without one
+    fitted: Tensor = torch.empty(0)  # (..., n, q)
 
 
 class Ridge:

@@ -8,7 +8,7 @@ With ``k`` nets every tensor carries the net first: weights ``(k, d_in, d_out)``
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -18,9 +18,6 @@ from adacap.core.mlr import MLRLoss, mlr_loss
 from adacap.core.ridge import Ridge, RidgeFit
 from adacap.layers import Dense, Layer, run
 from adacap.nn.weights import Generators, Start, add_tensors, fill, holders, share_tensors, uniform
-
-if TYPE_CHECKING:
-    from adacap.nn.linear import LinearHead
 
 __all__ = ["Backbone", "Nets", "TikhonovHead", "TorchOperations"]
 
@@ -152,10 +149,6 @@ class Backbone(Tensors):
         share_tensors(self, alone, None if self.k is None else i)
         return alone.train(self.training)
 
-    def extra_repr(self) -> str:
-        """Show the number of nets and their layers."""
-        return ", ".join([f"k={self.k}", *map(repr, self.layers)])
-
 
 class TikhonovHead(nn.Module):
     """Output layer that is solved, not stepped: ridge regression with a trained λ.
@@ -241,16 +234,10 @@ class TikhonovHead(nn.Module):
 class Nets(nn.Module):
     """K backbones and their heads, as they are while training."""
 
-    def __init__(self, backbone: Any, head: TikhonovHead | LinearHead) -> None:
+    def __init__(self, backbone: Any, head: Any) -> None:
         super().__init__()
-        self.backbone = backbone
-        self.head = head
-
-    @property
-    def k(self) -> int:
-        """Number of nets."""
-        k: int = self.backbone.k
-        return k
+        self.backbone, self.head = backbone, head  # of k nets
+        self.k: int = backbone.k
 
     def state(self) -> dict[str, Tensor]:
         """Parameters and buffers without gradient, nets first."""

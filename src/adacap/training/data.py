@@ -100,6 +100,7 @@ class TrainingData:
         self.seeds = [member.seed for member in rows]
         self._generators = [torch.Generator().manual_seed(seed) for seed in self.seeds]
         self._rows = torch.stack([member.train for member in rows])  # (K, n_train)
+        self.n_train = self._rows.shape[1]
         pairs = zip(rows, self._generators, strict=True)
         draws = [draw_permutations(len(m.train), n_permutations, g) for m, g in pairs]
         each = zip(rows, draws, strict=True)
@@ -115,11 +116,6 @@ class TrainingData:
             self.valid = Validation(
                 x[held], targets[held], None if weight is None else weight[held]
             )
-
-    @property
-    def n_train(self) -> int:
-        """Training rows of each net."""
-        return self._rows.shape[1]
 
     def batches(self, batch_size: int) -> Iterator[Batch]:
         """Minibatches without end: each net goes through its rows in shuffled epochs.

@@ -110,9 +110,9 @@ class Trainer:
         self.state = TrainingState(nets, self.config.max_iter)
         self.records: list[Record] = []
         self.trace: list[Tensor] = []
-        seeds = [seed ^ _DROPOUT for seed in self.data.seeds]
-        device = self.data.x.device
-        nets.backbone.generators = [torch.Generator(device).manual_seed(s) for s in seeds]
+        new = [torch.Generator(self.data.x.device) for _ in self.data.seeds]
+        draws = zip(new, self.data.seeds, strict=True)
+        nets.backbone.generators = [g.manual_seed(seed ^ _DROPOUT) for g, seed in draws]
 
     def run(self) -> Trained:
         """All steps, and the best of each net."""
@@ -150,8 +150,8 @@ class Trainer:
             record["valid_score"] = scores
         self.best.offer(self.state.step, scores, loss)
         self.move(loss)
-        state = self.state
-        state.batch, state.hidden, state.loss, state.record = batch, hidden, loss, record
+        self.state.batch, self.state.hidden, self.state.loss = batch, hidden, loss
+        self.state.record = record
         return record
 
     def features(self, x: Tensor, training: bool = True) -> Tensor:
@@ -204,9 +204,8 @@ class Trainer:
 
     def is_over(self, next_end: float) -> bool:
         """Whether there is no further step."""
-        deadline, step = self.config.deadline, self.state.step
-        is_late = deadline is not None and next_end > deadline
-        is_last = step + 1 >= self.config.max_iter
+        is_late = self.config.deadline is not None and next_end > self.config.deadline
+        is_last = self.state.step + 1 >= self.config.max_iter
         return not any(self.best.active) or self.state.stop or is_late or is_last
 
 
