@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
 from adacap.core.mlr import LOSSES
-from adacap.training.data import SCORES, r2
+from adacap.training.data import SCORES, Validation, r2
 from adacap.training.scores import auc
 
 

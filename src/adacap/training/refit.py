@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +26,8 @@ class UpTo(Trainer):
     def validate(self, loss: MLRLoss) -> list[float]:
         """The step itself as a score, as long as it counts."""
         step = self.state.step
-        return [float(step) if step <= last else -math.inf for last in self.last]
+        self.best.active = [step <= last for last in self.last]
+        return [float(step)] * self.nets.k
 
     def is_over(self, next_end: float) -> bool:
         """Also after the last of them."""
