@@ -1,7 +1,7 @@
 """The same folds and the same bag in this process, on Ray and on Dask.
 
 Whatever runs through joblib follows ``joblib.parallel_config``: scikit-learn's cross-validation,
-and the members of a bag that cannot be trained as one computation, such as nets with dropout. To
+and the nets of a bag that cannot be trained as one computation, such as your own with dropout. To
 use a cluster instead of this machine, connect to it first: ``ray.init(address=...)`` or
 ``Client(address)``.
 """
@@ -15,8 +15,9 @@ from importlib.util import find_spec
 from joblib import parallel_config
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_val_score
+from torch import nn
 
-from adacap import AdaCapRegressor, Architecture
+from adacap import AdaCapRegressor
 
 # One thread per process here too: then all backends round alike.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -48,20 +49,25 @@ def on_dask() -> Iterator[None]:
 BACKENDS = {"ray": ("ray", on_ray), "dask": ("distributed", on_dask)}  # and the package needed
 
 
+def own_net(d_in: int) -> nn.Module:
+    """A net with dropout, of which each bag member is trained on its own."""
+    return nn.Sequential(nn.Linear(d_in, 64), nn.ReLU(), nn.Dropout(0.2))
+
+
 def measure() -> tuple[float, float]:
     """Mean R² of two folds, and R² of a bag of two nets on its training rows."""
     X, y = load_diabetes(return_X_y=True)
     net = AdaCapRegressor(max_iter=30, random_state=0)
     folds = cross_val_score(net, X, y, cv=2)
     bag = AdaCapRegressor(
-        architecture=Architecture("mlp", dropout=0.2),
+        architecture=own_net,
         n_estimators=2,
         max_iter=30,
         random_state=0,
     )
     with warnings.catch_warnings():
         # What we are after: dropout draws random numbers, so that each net is trained by itself.
-        warnings.filterwarnings("ignore", message="The 2 members are trained one by one")
+        warnings.filterwarnings("ignore", message="The 2 nets are trained one by one")
         bag.fit(X, y)
     return round(float(folds.mean()), 6), round(float(bag.score(X, y)), 6)
 

@@ -34,6 +34,8 @@ LAYER_OF = {
     "progress": "exceptions",
     "layers": "exceptions",
     "architectures": "exceptions",
+    "operations": "exceptions",
+    "method": "estimators",
     "core": "core",
     "nn": "nn",
     "training": "training",

@@ -87,7 +87,8 @@ def test_a_model_without_names_goes_by_position(call):
 
 def test_a_model_that_cannot_give_intervals(call, houses):
     table = pa.table({"x": np.arange(40.0)})
-    model = AdaCapRegressor(scheme="plain", width=8, max_iter=5, random_state=0)
+    one_net = {"n_estimators": 1, "scheme": "plain"}
+    model = AdaCapRegressor(**one_net, width=8, max_iter=5, random_state=0)
     model.fit(table, np.arange(40.0)).save("m.adacap")
     pyarrow.parquet.write_table(table, "t.parquet")
     result = call("predict", "m.adacap", "t.parquet", "-o", "o.csv", "--interval", "0.9")

@@ -46,8 +46,8 @@ def assert_unchanged(model, before):
     for name, tensor in model.network_.state_dict().items():
         assert torch.equal(tensor, state[name])
     for old, new in zip(before["members_"], model.members_, strict=True):
-        kept = old.trainable.state_dict()
-        assert all(torch.equal(t, kept[n]) for n, t in new.trainable.state_dict().items())
+        kept = old.group.nets.state_dict()
+        assert all(torch.equal(t, kept[n]) for n, t in new.group.nets.state_dict().items())
         assert old.history == new.history
     assert before["history_"] == model.history_
     assert before["encoder_"].to_dict() == model.encoder_.to_dict()

@@ -80,7 +80,7 @@ def test_lambda_and_degrees_of_freedom_are_those_of_the_members(data):
 
 def test_the_network_is_frozen_and_ordinary(data):
     model = fit(data, preprocessing="none")
-    assert isinstance(model.network_[-1], nn.Linear)
+    assert isinstance(model.members_[0].network[-1], nn.Linear)
     assert not model.network_.training
     with torch.no_grad():
         coded = model.network_(torch.as_tensor(data.X, dtype=torch.float32)).numpy()

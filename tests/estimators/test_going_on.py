@@ -23,13 +23,13 @@ def fit(data, kind=AdaCapRegressor, /, **options):
 def test_warm_start_goes_on(kind, data):
     y = data.target(kind)
     model = kind(warm_start=True, **ONE).fit(data.X, y)
-    history, encoder, net = model.history_, model.encoder_, model.members_[0].trainable
+    history, encoder, net = model.history_, model.encoder_, model.members_[0].group.nets
     model.fit(data.X, y)
     assert model.n_iter_ == len(model.history_) == 40
     assert model.history_[:20] == history
     assert model.encoder_ is encoder
     assert model.best_iter_ >= 20
-    assert model.members_[0].trainable is not net
+    assert model.members_[0].group.nets is not net
 
 
 def test_warm_start_starts_from_the_weights_it_has(data):

@@ -86,8 +86,8 @@ def test_every_preset_trains(name, task, data):
     y = data.y if task == "regression" else data.multiclass
     model.fit(data.X, y)
     assert model.predict(data.X).shape == (60,)
-    assert model.backbone_.batch_norm == (model.scheme_ == "plain")
-    assert model.backbone_.dropout == (0.2 if model.scheme_ == "plain" else 0.0)
+    regular = {"dropout": 0.2, "batch_norm": True} if model.scheme_ == "plain" else {}
+    assert dict(model.backbone_.architecture.options) == regular
 
 
 def test_epochs_set_the_steps_of_a_batch_preset(seed):

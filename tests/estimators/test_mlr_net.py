@@ -41,7 +41,7 @@ class Seen(Callback):
         self.weights, self.rows = [], []
 
     def on_start(self, state):
-        self.weights.append([p.detach().clone() for p in state.members.parameters()])
+        self.weights.append([p.detach().clone() for p in state.nets.parameters()])
 
     def on_step(self, state):
         self.rows.append(state.batch.x.shape[1])
@@ -104,11 +104,11 @@ def test_weights_start_as_glorot_says(scheme, data):
     MLRNetRegressor(scheme=scheme, callbacks=[seen], **SMALL).fit(data.X, data.y)
     n_matrices = 0
     for tensor in seen.weights[0]:
-        if tensor.ndim == 2:
-            bound = math.sqrt(6 / sum(tensor.shape))
+        if tensor.ndim == 3:
+            bound = math.sqrt(6 / sum(tensor.shape[1:]))
             assert 0.5 * bound < tensor.abs().max() <= bound
             n_matrices += 1
-        elif tensor.ndim == 1:
+        elif tensor.ndim == 2:
             assert not tensor.any()
     assert n_matrices == (3 if scheme == "plain" else 2)
 
@@ -195,7 +195,7 @@ def test_members_take_the_depths_in_turn(data):
     assert [spec.depth for spec in model.backbone_] == [1, 2, 1, 2, 1]
     for member, rate in zip(model.members_, (1e-2, 1e-3, 1e-2, 1e-3, 1e-2), strict=True):
         assert set(member.history["learning_rate"]) == {rate}
-        assert len(member.network[0]) == (2 if rate == 1e-2 else 4)
+        assert len(member.backbone.layers) == (2 if rate == 1e-2 else 4)
     x = torch.as_tensor(model.encoder_.transform(data.X))
     with torch.no_grad():
         mean = torch.stack([member.network(x) for member in model.members_]).mean(0)
@@ -277,29 +277,28 @@ def test_saved_models_come_back(settings, target, data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda specs: specs.pop(), "it has 2 backbones, 3 members"),
-        (lambda specs: specs[1].update(depth=1), "tensor|fit"),
-        (lambda specs: specs[1].update(name="no"), "backbone 'no' is unknown"),
-        (lambda specs: specs[1].update(name=None, factory="f"), "backbones by name only"),
-        (lambda specs: specs[1].pop("width"), r"backbone\[1\] is not an object of"),
+        (lambda groups: groups.pop(), "a member belongs to no group"),
+        (lambda groups: groups[1].update(layers=groups[0]["layers"]), "has no tensor"),
+        (lambda groups: groups[1].update(layers=[]), "has no tensor"),
+        (lambda groups: groups[1]["layers"][0].update(d_out=9), r"not \(1, 4, 9\)"),
+        (lambda groups: groups[1].pop("layers"), r"groups\[1\] is not an object of"),
     ],
 )
-def test_a_damaged_list_of_backbones_is_refused(change, message, data, tmp_path):
+def test_a_damaged_list_of_groups_is_refused(change, message, data, tmp_path):
     model = MLRNetRegressor(depth=(1, 2), n_estimators=3, **SMALL).fit(data.X, data.y)
     model.save(tmp_path / "m.adacap")
     with zipfile.ZipFile(tmp_path / "m.adacap") as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     description = json.loads(parts["model.json"])
-    change(description["backbone"])
+    change(description["groups"])
     parts["model.json"] = json.dumps(description).encode()
     with zipfile.ZipFile(tmp_path / "bad.adacap", "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "bad.adacap")
-    if "object" not in message:  # the light reader does not look at the width
-        with pytest.raises(ModelFileError):
-            adacap.lite.load(tmp_path / "bad.adacap")
+    with pytest.raises(ModelFileError):
+        adacap.lite.load(tmp_path / "bad.adacap")
 
 
 def test_a_mixed_bag_is_exported(data, tmp_path):

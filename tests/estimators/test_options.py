@@ -134,10 +134,10 @@ def test_auto_weight_decay_fades_with_the_number_of_rows():
 
 def test_auto_says_what_it_stood_for(data):
     model = fit(data)
-    assert (model.scheme_, model.backbone_.name, model.backbone_.dropout) == ("adacap", "glu", 0.0)
+    assert (model.scheme_, model.backbone_.architecture) == ("adacap", Architecture("glu"))
     model = fit(data, AdaCapClassifier)
-    assert (model.scheme_, model.backbone_.name) == ("plain", "mlp")
-    assert (model.backbone_.dropout, model.backbone_.batch_norm) == (0.2, True)
+    expected = Architecture("mlp", dropout=0.2, batch_norm=True)
+    assert (model.scheme_, model.backbone_.architecture) == ("plain", expected)
 
 
 def test_patience_stops_early(data):

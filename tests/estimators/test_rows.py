@@ -150,7 +150,7 @@ def test_folds_that_would_leave_one_row_hold_out_nothing():
 def test_more_folds_than_rows_are_refused():
     with pytest.raises(
         ValueError,
-        match=r"n_estimators=5 needs at least 5 different rows, got 4. Use fewer members or bagg",
+        match=r"n_estimators=5 needs at least 5 different rows, got 4. Use fewer nets",
     ):
         fold_rows(4, 5, 2048, None, np.random.default_rng(0))
 

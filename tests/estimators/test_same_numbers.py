@@ -12,6 +12,10 @@ ONE = SMALL | {"n_estimators": 1}
 SCHEMES = ["adacap", "tikhonov", "plain"]
 
 
+def own_net(d_in):
+    return torch.nn.Sequential(torch.nn.Linear(d_in, 8), torch.nn.Dropout(0.1))
+
+
 def outputs(model, X):
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
@@ -88,9 +92,7 @@ def test_the_number_of_threads_is_left_alone(n_threads, data):
     torch.set_num_threads(n_threads)
     try:
         with pytest.warns(UserWarning, match="one by one"):
-            AdaCapRegressor(
-                architecture=Architecture("mlp", dropout=0.1), n_estimators=2, **SMALL
-            ).fit(data.X, data.y)
+            AdaCapRegressor(architecture=own_net, n_estimators=2, **SMALL).fit(data.X, data.y)
         assert torch.get_num_threads() == n_threads
     finally:
         torch.set_num_threads(before)

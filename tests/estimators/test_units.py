@@ -223,7 +223,7 @@ def test_weights_times_a_power_of_two_change_no_bit(kind, factor, seed):
 def test_the_common_scale_of_weights_has_no_influence(scheme, factor, seed):
     X, y, weight = frame(seed)
     factor = 1.0 / weight.sum() if factor == "sum to one" else factor
-    settings = TINY | {"scheme": scheme, "n_estimators": 5, "bagging": "folds", "dropout": 0.0}
+    settings = TINY | {"scheme": scheme, "n_estimators": 5, "validation": "folds"}
     one, other = (AdaCapRegressor(**settings).fit(X, y, w) for w in (weight, factor * weight))
     assert_same(other.predict(X), one.predict(X), y)
     assert_same(other.predict_interval(X), one.predict_interval(X), y)

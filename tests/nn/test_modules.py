@@ -11,6 +11,7 @@ from adacap.architectures import Architecture, glu, mlp, resnet
 from adacap.core import Ridge, mlr_loss, stack_labels
 from adacap.core.mlr import LOSSES
 from adacap.layers import Activation, BatchNorm, Dense, Dropout, Residual
+from adacap.nn import MLP
 from adacap.nn.linear import LinearHead, linear_from
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
 
@@ -161,8 +162,8 @@ def test_the_number_of_generators_must_be_that_of_the_nets(seed):
 
 
 def test_repr_shows_the_nets_and_their_layers():
-    text = repr(Backbone(mlp(4, width=8, depth=1), k=2))
-    assert text.startswith("Backbone(\n  k=2, Dense(d_in=4, d_out=8), Activation(name='relu')")
+    text = repr(MLP(4, width=8, depth=1, k=2))
+    assert text.startswith("MLP(\n  k=2, Dense(d_in=4, d_out=8), Activation(name='relu')")
 
 
 # ------------------------------------------------------------------ the layer that is solved

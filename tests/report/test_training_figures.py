@@ -64,15 +64,15 @@ def test_label_fits(regression, binary):
 
 def test_weight_clusters_put_like_units_side_by_side(regression):
     model = regression.model
-    linear = [m for m in model.members_[0].network[0].modules() if isinstance(m, nn.Linear)][-1]
-    kept = linear.weight.detach().clone()
+    weights = model.members_[0].last_weights  # shares the memory of the net
+    kept = weights.clone()
     half = kept[: len(kept) // 2]
     mixed = np.random.default_rng(0).permutation(len(kept))
     try:
-        linear.weight.data = (half.repeat(2, 1) * 2)[mixed]  # every unit has a twin somewhere
+        weights.copy_((half.repeat(2, 1) * 2)[mixed])  # every unit has a twin somewhere
         found = weight_clusters(model)
     finally:
-        linear.weight.data = kept
+        weights.copy_(kept)
     k = len(kept)
     assert found.n_units == len(found.correlation) == k
     np.testing.assert_allclose(np.diag(found.correlation), 1)

@@ -151,7 +151,7 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
         ``RMSE(Y_ε + (I−H)ξ ; HY_ε) + mean_t |RMSE(Y ; Ȳ) − RMSE(π_t(Y)_ε + (I−H)ξ_t ; Hπ_t(Y)_ε)|``
 
     with noise ξ and ε drawn anew at each step. For use rather than study take
-    :class:`AdaCapRegressor`.
+    :class:`adacap.AdaCapRegressor`.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     top : int or None, default=None
         Keep only this many nets, those of the best validation scores.
     preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`TableEncoder`.
+        How columns become numbers; see :class:`adacap.TableEncoder`.
     validation : "folds" or float, default=0.2
         What each net holds out to choose its best iteration, at most 2048 rows: a share of the
         rows in [0, 1), drawn by its own seed, or its own fold.
@@ -180,7 +180,7 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     batch_size : int or "auto", default="auto"
         Auto is the smaller of the number of rows and the width.
     optimizer : str, callable or pair, default=("adam", "constant")
-        Optimiser and schedule, as in :class:`AdaCapRegressor`.
+        Optimiser and schedule, as in :class:`adacap.AdaCapRegressor`.
     refit : {"net", "head", "none"}, default="head"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
         the best iteration, then solve the output layer; ``"head"``: solve the output layer;
@@ -265,7 +265,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     """Classification by MLR-NN: the cross-entropy of labels coded ±1, with dithered predictions.
 
     Two classes are what the supplement describes; more are coded one-hot, as in
-    :class:`AdaCapClassifier`, with noise on the prediction in the same way.
+    :class:`adacap.AdaCapClassifier`, with noise on the prediction in the same way.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     top : int or None, default=None
         Keep only this many nets, those of the best validation scores.
     preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`TableEncoder`.
+        How columns become numbers; see :class:`adacap.TableEncoder`.
     validation : "folds" or float, default=0.2
         What each net holds out to choose its best iteration, at most 2048 rows: a share of the
         rows in [0, 1), drawn by its own seed, or its own fold.
@@ -294,7 +294,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     batch_size : int or "auto", default="auto"
         Auto is the smaller of the number of rows and the width.
     optimizer : str, callable or pair, default=("adam", "constant")
-        Optimiser and schedule, as in :class:`AdaCapRegressor`.
+        Optimiser and schedule, as in :class:`adacap.AdaCapRegressor`.
     refit : {"net", "head", "none"}, default="head"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
         the best iteration, then solve the output layer; ``"head"``: solve the output layer;

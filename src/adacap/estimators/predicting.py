@@ -19,7 +19,8 @@ __all__ = ["chunked_outputs"]
 
 _CHUNK_NUMBERS = 2**18  # of the largest hidden layer of all nets: what fits in a core's cache
 _LEAST_CHUNK = 128
-_LEAST_ROWS = 8  # products of fewer rows go another way in BLAS, and round differently
+_FEW = 8  # rows of a call that is answered as fast as can be
+_MULTIPLE = 32  # of which the rows of a product are one: BLAS then rounds every row alike
 
 
 def chunked_outputs(
@@ -27,10 +28,10 @@ def chunked_outputs(
 ) -> npt.NDArray[np.float32]:
     """Outputs of a network in evaluation mode.
 
-    Up to a chunk of rows goes through the network as it is, with at least 8 rows. More are cut into
-    chunks of one size, and threads take them as they get done. The same rows in one call always
-    give the same bits; the same row in other company gives the same number up to rounding, about
-    1e-6 of the spread of the outputs.
+    Rows are padded to a multiple of 32, by which BLAS rounds each of them alike: a prediction then
+    does not depend on the other rows of the call, to the last bit. Calls of at most 8 rows are not
+    padded so far, to be fast; they agree with the others up to rounding, about 1e-6 of the spread
+    of the outputs. Many rows are cut into chunks, which threads take as they get done.
 
     Parameters
     ----------
@@ -49,12 +50,13 @@ def chunked_outputs(
     (3, 2)
     """
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
-    size = _rows_at_once(network)
-    if len(encoded) <= size:
-        return _outputs(network, encoded, sample_shape, device).numpy()
-    starts = range(0, len(encoded), size)
-    first = _outputs(network, encoded[:size], sample_shape, device)
-    found = torch.empty(len(encoded), *first.shape[1:], dtype=first.dtype)
+    size, n_rows = _rows_at_once(network), len(encoded)
+    multiple = _FEW if n_rows <= _FEW else _MULTIPLE
+    if n_rows <= size:
+        return _outputs(network, encoded, sample_shape, device, multiple).numpy()
+    starts = range(0, n_rows, size)
+    first = _outputs(network, encoded[:size], sample_shape, device, multiple)
+    found = torch.empty(n_rows, *first.shape[1:], dtype=first.dtype)
     found[:size] = first
     pending = deque(starts[1:])
     shares = device.type == "cpu" and keeps_nothing(network)
@@ -74,9 +76,10 @@ def _outputs(
     encoded: npt.NDArray[np.float32],
     sample_shape: tuple[int, ...] | None,
     device: torch.device,
+    multiple: int,
 ) -> Tensor:
     x = as_input(encoded, sample_shape, device)
-    if n_missing := max(0, _LEAST_ROWS - len(x)):
+    if n_missing := -len(x) % multiple:
         x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
     found: Tensor = network(x)[: len(encoded)].cpu()
     return found
@@ -94,7 +97,7 @@ def _fill(
     """Write the outputs of the chunks that are left where they belong."""
     for start in _taken_from(pending):
         part = slice(start, start + size)
-        found[part] = _outputs(network, encoded[part], sample_shape, device)
+        found[part] = _outputs(network, encoded[part], sample_shape, device, _MULTIPLE)
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:
@@ -109,4 +112,4 @@ def _taken_from(pending: deque[int]) -> Iterator[int]:
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widest = max((p[..., 0, :].numel() for p in network.parameters() if p.ndim > 1), default=1)
-    return max(_LEAST_CHUNK, _CHUNK_NUMBERS // widest)
+    return max(_LEAST_CHUNK, _CHUNK_NUMBERS // widest // _MULTIPLE * _MULTIPLE)

@@ -111,7 +111,7 @@ class Stacked(nn.Module):
             generator = self.generators[0] if self._may_draw and self.generators else None
             with drawing_from(generator):
                 rows: Tensor = self.alone(x[0])
-            return rows.unsqueeze(0)
+            return rows.unsqueeze(0) if isinstance(rows, Tensor) else rows
         self._template[0].train(self.training)
 
         def one(params: dict[str, Tensor], buffers: dict[str, Tensor], rows: Tensor) -> Tensor:

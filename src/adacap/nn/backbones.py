@@ -42,6 +42,10 @@ class MLP(Backbone):
     ) -> None:
         super().__init__(self._describe(d_in, **options), k=k, generators=generators)
 
+    def extra_repr(self) -> str:
+        """Show the number of nets and their layers."""
+        return ", ".join([f"k={self.k}", *map(repr, self.layers)])
+
 
 class SNN(MLP):
     """Self-normalising network: an MLP with the SELU activation.
