@@ -41,6 +41,7 @@ from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.estimators.telling import tell_columns
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
@@ -92,6 +93,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         n_estimators: int | Literal["auto"] = "auto",
         bagging: Literal["auto", "seeds", "folds"] = "auto",
         preprocessing: Literal["default", "paper", "none"] = "default",
+        read_text: bool | str = True,
         n_jobs: int | None = None,
         warm_start: bool = False,
         time_limit: float | None = None,
@@ -128,6 +130,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         self.n_estimators = n_estimators
         self.bagging = bagging
         self.preprocessing = preprocessing
+        self.read_text = read_text
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.time_limit = time_limit
@@ -183,6 +186,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         most = setting_of(self, "n_estimators")
         seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
         data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
+        if not going_on:
+            tell_columns(data.encoder, self.verbose, stacklevel=3)
         seeds = seeds if going_on else seeds[: members_of(self, data.n_rows)]
         members = self._member_rows(data.n_rows, data.strata, seeds, data.valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme

@@ -10,6 +10,7 @@ from torch import nn
 
 from adacap.estimators.encoder import POLICIES
 from adacap.nn.presets import BACKBONES, SCHEMES, suggest
+from adacap.tables.dates import has_date_parts
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
@@ -27,6 +28,7 @@ def check_parameters(estimator: AdaCapBase) -> None:
     _one_of("select_by", estimator.select_by, ("loss", "auc", "r2"))
     _one_of("bagging", estimator.bagging, ("auto", "seeds", "folds"))
     _one_of("preprocessing", estimator.preprocessing, tuple(POLICIES))
+    _check_read_text(estimator.read_text)
     for name in ("width", "max_iter", "batch_size", "n_estimators"):
         if not _is_by_rule(estimator, name):
             _at_least(name, getattr(estimator, name), 1)
@@ -63,6 +65,15 @@ def check_parameters(estimator: AdaCapBase) -> None:
                 f"{name} must be True, False or 'auto', got {getattr(estimator, name)!r}."
             )
     estimator._check_more()
+
+
+def _check_read_text(value: Any) -> None:
+    if isinstance(value, bool) or (isinstance(value, str) and has_date_parts(value)):
+        return
+    raise ValueError(
+        "read_text must be True, False or a date format with a year such as '%d/%m/%Y', got "
+        f"{value!r}."
+    )
 
 
 def _is_by_rule(estimator: AdaCapBase, name: str) -> bool:

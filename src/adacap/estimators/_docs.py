@@ -77,6 +77,9 @@ PARAMETERS = """Parameters
         hold-out. Auto is folds for regression, unless ``validation_fraction=0``, else seeds.
     preprocessing : {"default", "paper", "none"}, default="default"
         How columns become numbers; see :class:`TableEncoder`.
+    read_text : bool or str, default=True
+        Whether text that spells numbers (``"1,234.50"``, ``"86 m²"``) or dates is read as such; a
+        text such as ``"%d/%m/%Y"`` also says how dates are written.
     n_jobs : int, optional
         Processes for nets that cannot be trained as one computation. The result is the same.
     warm_start : bool, default=False

@@ -57,6 +57,9 @@ PARAMETERS = """Parameters
         Keep only this many nets, those of the best validation scores.
     preprocessing : {"default", "paper", "none"}, default="default"
         How columns become numbers; see :class:`TableEncoder`.
+    read_text : bool or str, default=True
+        Whether text that spells numbers (``"1,234.50"``, ``"86 m²"``) or dates is read as such; a
+        text such as ``"%d/%m/%Y"`` also says how dates are written.
     n_jobs : int, optional
     time_limit : float, optional
         Seconds after which training stops; a model is returned all the same.

@@ -20,6 +20,8 @@ from adacap.tables.columns import Floats
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.numbers import NumberBlock
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
+from adacap.tables.readings import find_readings
+from adacap.tables.telling import tell_column
 
 __all__ = ["POLICIES", "TableEncoder"]
 
@@ -42,6 +44,10 @@ class TableEncoder:
         held by two rows on average, is one-hot encoded beside being kept as a number.
     owner : str, default="TableEncoder"
         Class name that messages about the user's data speak of.
+    read_text : bool or str, default=True
+        Under ``"default"``, whether text that spells numbers (``"1,234.50"``, ``"86 m²"``,
+        ``"12 %"``) or dates is read as such. A text such as ``"%d/%m/%Y"`` also says how dates are
+        written, where day and month cannot be told apart.
 
     Attributes
     ----------
@@ -77,6 +83,7 @@ class TableEncoder:
         one_hot_numeric: bool = True,
         *,
         owner: str = "TableEncoder",
+        read_text: bool | str = True,
     ) -> None:
         if policy not in POLICIES:
             raise ValueError(f"policy must be one of {list(POLICIES)}, got {policy!r}.")
@@ -86,6 +93,7 @@ class TableEncoder:
         self.max_levels = max_levels
         self.one_hot_numeric = one_hot_numeric
         self.owner = owner
+        self.read_text = read_text
 
     def __repr__(self) -> str:
         options = f"policy={self.policy!r}, max_levels={self.max_levels}"
@@ -173,9 +181,15 @@ class TableEncoder:
         return np.array([name for plan in self.columns_ for name in plan.outputs], dtype=object)
 
     def summary(self) -> list[dict[str, Any]]:
-        """One dict per input column: column, kind, treatment, outputs."""
+        """One dict per input column: column, kind, treatment, outputs, and how it was read.
+
+        ``read_as`` is number, date, category, text, dropped or "as it stands"; ``bad_cells`` of the
+        cells could not be read and are missing, ``examples`` are three of them; ``note`` says the
+        rest.
+        """
         return [
             dict(column=plan.name, kind=plan.kind, treatment=plan.treatment, outputs=plan.outputs)
+            | tell_column(plan).facts()
             for plan in self.columns_
         ]
 
@@ -186,6 +200,7 @@ class TableEncoder:
             "max_levels": int(self.max_levels),
             "one_hot_numeric": bool(self.one_hot_numeric),
             "owner": self.owner,
+            "read_text": self.read_text,
             "names": None if self.names_ is None else list(self.names_),
             "columns": [plan.to_dict() for plan in self.columns_],
         }
@@ -193,7 +208,7 @@ class TableEncoder:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TableEncoder:
         """Fitted encoder from what :meth:`to_dict` gave."""
-        options = ("policy", "max_levels", "one_hot_numeric", "owner")
+        options = ("policy", "max_levels", "one_hot_numeric", "owner", "read_text")
         encoder = cls(**{name: data[name] for name in options})
         encoder.names_ = None if data["names"] is None else tuple(data["names"])
         encoder.columns_ = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
@@ -220,7 +235,14 @@ class TableEncoder:
         self, table: Table, targets: Floats | None, weights: Weights, keep: bool
     ) -> npt.NDArray[np.float32]:
         rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights)
-        drafts = [self._draft(table, j, rules) for j in range(table.n_columns)]
+        names = table.names or [f"x{j}" for j in range(table.n_columns)]
+        read_text = self.read_text if self.policy == "default" else False
+        readings = find_readings(table.columns, read_text, names)
+        table = table.read(readings)
+        drafts = [
+            self._draft(table, j, rules, ColumnPlan(names[j], table.kind(j), reading=reading))
+            for j, reading in enumerate(readings)
+        ]
         width = sum(len(plan.outputs) for plan in drafts) if keep else 0
         out = np.empty((table.n_rows, width), dtype=np.float32)
         plans, k = [], 0
@@ -238,8 +260,7 @@ class TableEncoder:
         self.columns_ = tuple(plans)
         return out
 
-    def _draft(self, table: Table, j: int, rules: Rules) -> ColumnPlan:
-        plan = ColumnPlan(table.names[j] if table.names else f"x{j}", table.kind(j))
+    def _draft(self, table: Table, j: int, rules: Rules, plan: ColumnPlan) -> ColumnPlan:
         parts, dropped = POLICIES[self.policy](self._cells(table, j, plan), rules)
         return replace(plan, parts=tuple(parts), dropped=dropped)
 
@@ -267,7 +288,7 @@ class TableEncoder:
         order = column_order(
             table.names, table.n_columns, self.names_, n_fitted, owner=self.owner, stacklevel=3
         )
-        return table.arrange(order)
+        return table.arrange(order).read([plan.reading for plan in self.columns_], is_new=True)
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> Floats:

@@ -78,6 +78,7 @@ class MLRNetBase(AdaCapBase):
         n_estimators: int = 1,
         top: int | None = None,
         preprocessing: Literal["default", "paper", "none"] = "default",
+        read_text: bool | str = True,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         device: str | None = None,
@@ -92,7 +93,7 @@ class MLRNetBase(AdaCapBase):
             scheduler=scheduler, weight_decay=weight_decay, dropout=0.0, batch_norm=False,
             validation_fraction=validation_fraction, select_by=select_by, refit_head=refit_head,
             refit_net=refit_net, n_estimators=n_estimators, preprocessing=preprocessing,
-            n_jobs=n_jobs, time_limit=time_limit, device=device, random_state=random_state,
+            read_text=read_text, n_jobs=n_jobs, time_limit=time_limit, device=device, random_state=random_state,
             callbacks=callbacks, verbose=verbose,
         )  # fmt: skip
         self.max_iter = max_iter

@@ -137,6 +137,7 @@ class Preparation:
     codec_: Any
     encoder_: TableEncoder
     preprocessing: str
+    read_text: bool | str
     calibration_fraction: float
     device: Any
 
@@ -162,7 +163,9 @@ class Preparation:
             encoder = self.encoder_
             encoded = encoder.transform(samples.table)
         else:
-            encoder = TableEncoder(self.preprocessing, owner=type(self).__name__)
+            encoder = TableEncoder(
+                self.preprocessing, owner=type(self).__name__, read_text=self.read_text
+            )
             encoded = encoder.fit_transform(samples.table, coded, samples.weight)
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)

@@ -27,6 +27,7 @@ from adacap.tables.columns import (
     refuse_sparse,
     string_names,
 )
+from adacap.tables.readings import Reading
 
 __all__ = ["Table", "read_table", "row_chunks"]
 
@@ -113,6 +114,16 @@ class Table:
             return self
         names = None if self.names is None else tuple(self.names[j] for j in order)
         return Table(tuple(self.columns[j] for j in order), names)
+
+    def read(self, readings: Sequence[Reading | None], is_new: bool = False) -> Table:
+        """Table in which text is what it spells; new rows are warned of where it does not."""
+        if not any(readings):
+            return self
+        columns = tuple(
+            reading.read(column, self.place(j) if is_new else "") if reading else column
+            for j, (column, reading) in enumerate(zip(self.columns, readings, strict=True))
+        )
+        return Table(columns, self.names)
 
     def row_keys(self) -> npt.NDArray[np.uint64]:
         """64-bit hash of each row's content, the same in every process and on every platform.

@@ -70,6 +70,7 @@ _ENCODER = {
     "max_levels": int,
     "one_hot_numeric": bool,
     "owner": str,
+    "read_text": bool | str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
 }

@@ -142,7 +142,8 @@ def baseline_scores(
     table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
-    encoder = TableEncoder(policy, owner="adacap.report")
+    read_text = estimator.encoder_.read_text
+    encoder = TableEncoder(policy, owner="adacap.report", read_text=read_text)
     train = encoder.fit_transform(table, codec.encode(y))  # target means learnt out of fold
     test = encoder.transform(read_input(X_test, policy)[0])
     if train.shape[1] == 0:

@@ -96,6 +96,8 @@ def cells_by_plan(column: Column, place: str, plan: ColumnPlan, policy: str) -> 
     >>> cells_by_plan(Column("boolean", np.array([True])), "column 'size'", plan, "default").values
     array([1.])
     """
+    if plan.reading is not None:
+        column = plan.reading.read(column, place)
     if policy == "none":
         _refuse_for_none(column, place)
     if not _is_readable(column, plan):
