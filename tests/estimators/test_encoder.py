@@ -79,6 +79,10 @@ def test_the_plan_of_every_column_reads_well():
         "kind": "categorical",
         "treatment": "one-hot",
         "outputs": ["colour=blue", "colour=green", "colour=red", "colour=<missing>"],
+        "read_as": "category",
+        "note": "one-hot",
+        "bad_cells": 0,
+        "examples": [],
     }
     assert repr(encoder.columns_[4]) == (
         "ColumnPlan(name='colour', kind='categorical', "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,12 +115,14 @@ def fit(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text
     )
     _say_rows(loaded, as_json)
+    _say_columns(loaded, method, seed, as_json)
     n_fits = 2 if test_size and refit else 1
     options = {
         "method": method,
         "n_estimators": n_estimators,
         "time_limit": None if time_limit is None else time_limit / n_fits,
         "seed": seed,
+        "read_text": loaded.read_text,
     }
     outcome = _train(loaded, options, test_size, refit, report, force, as_json)
     _save(outcome.model, output, force)
@@ -129,7 +132,9 @@ def fit(
         "seconds": time.perf_counter() - start,
     }
     if as_json:
-        print_json({**loaded.facts(), "seed": seed, **outcome.facts})
+        unused = [plan.name for plan in outcome.model.encoder_.columns_ if plan.dropped]
+        facts = {**loaded.facts(), "dropped": [*loaded.dropped, *unused]}
+        print_json({**facts, "seed": seed, **outcome.facts})
         return
     _say_end(outcome, output, report, loaded)
 
@@ -188,7 +193,9 @@ def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, qu
     if not quiet and label != "Fitting on all rows":
         say(f"Method: {describe(model, len(rows))}.")
     model.set_params(callbacks=[ProgressBar(label)])
-    model.fit(loaded.X.take(rows), loaded.target.y[rows])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
+        model.fit(loaded.X.take(rows), loaded.target.y[rows])
     model.set_params(callbacks=None)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model
@@ -283,6 +290,19 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
         f"from. Target: {names} ({target.task}: {target.why}).",
         as_json,
     )
+
+
+def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:
+    """What becomes of the columns that are not taken as they stand."""
+    from adacap.cli.models import build, fitted_encoder
+    from adacap.tables.telling import tell, told_table
+
+    model = build(loaded.target.task, method, seed=seed, read_text=loaded.read_text)
+    told = tell(fitted_encoder(loaded.target, model, loaded.X).columns_)
+    if told and not as_json:
+        say()
+        say(told_table(told))
+        say()
 
 
 def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:

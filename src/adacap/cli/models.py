@@ -12,7 +12,7 @@ from adacap.cli.common import UsageError
 if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
-__all__ = ["build", "describe", "encode", "split"]
+__all__ = ["build", "describe", "encode", "fitted_encoder", "split"]
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
@@ -25,6 +25,7 @@ def build(
     seed: int,
     n_estimators: int | None = None,
     time_limit: float | None = None,
+    read_text: bool | str = True,
 ) -> Any:
     """Unfitted estimator: a preset by name, or the default.
 
@@ -54,7 +55,7 @@ def build(
         bag = {"n_estimators": n_estimators, "bagging": "folds"}
         known = model.get_params(deep=False)
         model.set_params(**{name: value for name, value in bag.items() if name in known})
-    return model
+    return model if read_text is True else model.set_params(read_text=read_text)
 
 
 def describe(model: Any, n_rows: int) -> str:
@@ -78,16 +79,31 @@ def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:
     return train, test[np.isin(strata[test], strata[train])]
 
 
-def encode(target: Target, X_train: Any, y_train: Array, X_test: Any) -> tuple[Array, Array]:
-    """Tables as AdaCap's default preprocessing gives them to a net."""
+def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
+    """Encoder that a model would learn on all rows, to say what becomes of the columns."""
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.tables import read_table
+
+    encoder = TableEncoder(model.preprocessing, read_text=model.read_text)
+    return encoder.fit(read_table(X), _coded(target, target.y))
+
+
+def _coded(target: Target, y: Array) -> Any:
     from adacap.estimators.targets import ClassCodec, RegressionCodec
 
     codec: Any = ClassCodec if target.task == "classification" else RegressionCodec
-    encoder = TableEncoder()
-    coded = codec.fit(y_train).encode(y_train)
-    x_train = encoder.fit_transform(read_table(X_train), coded)
+    return codec.fit(y).encode(y)
+
+
+def encode(
+    target: Target, X_train: Any, y_train: Array, X_test: Any, read_text: bool | str = True
+) -> tuple[Array, Array]:
+    """Tables as AdaCap's default preprocessing gives them to a net."""
+    from adacap.estimators.encoder import TableEncoder
+    from adacap.estimators.tables import read_table
+
+    encoder = TableEncoder(read_text=read_text)
+    x_train = encoder.fit_transform(read_table(X_train), _coded(target, y_train))
     x_test = encoder.transform(read_table(X_test))
     if x_train.shape[1] == 0:  # no column says anything
         return np.zeros((len(x_train), 1)), np.zeros((len(x_test), 1))

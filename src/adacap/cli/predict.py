@@ -135,7 +135,7 @@ class _Job:
         from adacap.files import open_table
 
         self.path, self.model = model, load_model(model)
-        self.interval = interval
+        self.interval, self.has_format = interval, text.date_format is not None
         self.method = None if interval is None else _interval_method(self.model)
         names = self.model.encoder_.names_ or ()
         self.source = open_table(data, names, text)
@@ -165,11 +165,12 @@ class _Job:
 
     def run(self, parts: Parts) -> None:
         """Predict what is not there yet."""
+        from adacap.cli.loading import file_kinds
         from adacap.files import FileError
         from adacap.progress import Steps
 
         features = self.features or []
-        kinds = dict(zip(features, (p.kind for p in self.model.encoder_.columns_), strict=False))
+        kinds = file_kinds(self.model, features, self.has_format)
         columns = list(dict.fromkeys([*features, *self.kept]))
         batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
         total = self.source.n_rows

@@ -286,8 +286,9 @@ class TableEncoder:
         """The table with its columns as ``fit`` had them."""
         n_fitted = len(self.columns_)
         order = column_order(
-            table.names, table.n_columns, self.names_, n_fitted, owner=self.owner, stacklevel=3
-        )
+            table.names, table.n_columns, self.names_, n_fitted, owner=self.owner, stacklevel=3,
+            unused=[plan.name for plan in self.columns_ if not plan.parts],
+        )  # fmt: skip
         return table.arrange(order).read([plan.reading for plan in self.columns_], is_new=True)
 
 

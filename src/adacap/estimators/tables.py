@@ -109,11 +109,15 @@ class Table:
         return Table(tuple(column.take(rows) for column in self.columns), self.names)
 
     def arrange(self, order: Sequence[int]) -> Table:
-        """Table of the columns at these positions, in this order."""
+        """Table of the columns at these positions, in this order; -1 is one without values."""
         if list(order) == list(range(self.n_columns)):
             return self
-        names = None if self.names is None else tuple(self.names[j] for j in order)
-        return Table(tuple(self.columns[j] for j in order), names)
+        names = (
+            None if self.names is None else tuple(self.names[j] if j >= 0 else "" for j in order)
+        )
+        nothing = Column("numeric", np.full(self.n_rows, np.nan)) if -1 in order else None
+        columns = (nothing if nothing and j < 0 else self.columns[j] for j in order)
+        return Table(tuple(columns), names)
 
     def read(self, readings: Sequence[Reading | None], is_new: bool = False) -> Table:
         """Table in which text is what it spells; new rows are warned of where it does not."""

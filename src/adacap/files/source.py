@@ -63,7 +63,8 @@ class Source(ABC):
         """
         for name in names:
             if name not in self.names:
-                raise LookupError(f"{suggest(name, self.names, what)} File: {self.path}.")
+                notes = "".join(f" {note}" for note in self.notes)
+                raise LookupError(f"{suggest(name, self.names, what)} File: {self.path}.{notes}")
 
     def batches(
         self,

@@ -143,9 +143,7 @@ def _find_twins(
     return None
 
 
-def _try(
-    form: str, cells: Sequence[str], counts: npt.NDArray[np.intp], total: int
-) -> FoundDates:
+def _try(form: str, cells: Sequence[str], counts: npt.NDArray[np.intp], total: int) -> FoundDates:
     values = read_dates(cells, form)
     share = float(counts[~np.isnan(values)].sum()) / total
     return FoundDates(form, values, share, "")
