@@ -93,8 +93,8 @@ class MLRNetBase(AdaCapBase):
             scheduler=scheduler, weight_decay=weight_decay, dropout=0.0, batch_norm=False,
             validation_fraction=validation_fraction, select_by=select_by, refit_head=refit_head,
             refit_net=refit_net, n_estimators=n_estimators, preprocessing=preprocessing,
-            read_text=read_text, n_jobs=n_jobs, time_limit=time_limit, device=device, random_state=random_state,
-            callbacks=callbacks, verbose=verbose,
+            read_text=read_text, n_jobs=n_jobs, time_limit=time_limit, device=device,
+            random_state=random_state, callbacks=callbacks, verbose=verbose,
         )  # fmt: skip
         self.max_iter = max_iter
         self.max_lr = max_lr

@@ -1,6 +1,6 @@
 """Numbers as people write them: ``1,234.50``, ``1.234,5 €``, ``86 m²``, ``12 %``, ``(300)``.
 
-A column has one :class:`Convention`, which all of its cells decide together: decimal sign, thousands
+A column has one :class:`Convention`, which all cells decide together: decimal sign, thousands
 separator, and the unit or currency that its numbers carry. What does not follow it is no number.
 """
 
@@ -31,7 +31,8 @@ MISSING_WORDS = frozenset(
 _CURRENCIES = frozenset(
     (
         *"$€£¥₹₽₩₺₫₪฿₴₦₱₡₲₵₸₭₮₣₤", "us$", "a$", "c$", "nz$", "hk$", "s$", "r$", "rs", "rs.", "kr",
-        "kr.", "zł", "kč", "ft", "lei", "fr", "fr.", "sfr", "usd", "eur", "gbp", "jpy", "inr", "chf",
+        "kr.", "zł", "kč", "ft", "lei", "fr", "fr.", "sfr", "usd", "eur", "gbp", "jpy", "inr",
+        "chf",
         "cad", "aud", "nzd", "cny", "rmb", "sek", "nok", "dkk", "pln", "czk", "huf", "rub", "brl",
         "mxn", "zar", "krw", "sgd", "hkd", "try", "ils", "thb", "idr", "myr", "php", "aed", "sar",
     )
