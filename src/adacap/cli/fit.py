@@ -36,7 +36,11 @@ __all__ = ["fit"]
 _COVERAGE = 0.9  # of the intervals that the test part judges
 
 Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet (file or folder), Feather, Excel; text also .gz.")
+    Path,
+    typer.Argument(
+        help="CSV, TSV, Parquet (file or folder), Feather, Excel, JSON lines; also .gz, .zip; - for"
+        " standard input."
+    ),
 ]
 TargetOption = Annotated[
     str, typer.Option("--target", "-t", help="Column to predict; several with commas.")

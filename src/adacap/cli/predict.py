@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,7 +39,12 @@ def predict(
     model: Model,
     data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .feather.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .csv, .tsv, .parquet, .feather, .xlsx; - for standard output.",
+        ),
     ],
     interval: Annotated[
         float | None, typer.Option(help="Coverage of intervals, such as 0.9; regression only.")
@@ -71,6 +77,12 @@ def predict(
     from adacap.files.formats import output_format
 
     start = time.perf_counter()
+    to_stdout = str(output) == "-"
+    if to_stdout and (resume or as_json):
+        raise UsageError("-o - writes the predictions themselves: leave --resume and --json out.")
+    if to_stdout:
+        folder = tempfile.TemporaryDirectory(prefix="adacap-")  # lives as long as this call
+        output = Path(folder.name, "predictions.csv")
     check_output(output, force)
     output_format(output)
     if interval is not None and not 0 < interval < 1:
@@ -107,12 +119,23 @@ def predict(
     if as_json:
         print_json(facts)
         return
+    if to_stdout:
+        _print_file(output)
+        return
     say(
         f"{n_rows:,} rows predicted in {seconds:.1f} s ({(n_rows - before) / seconds:,.0f} rows/s)."
     )
     if interval is not None:
         say(f"{100 * interval:g} % intervals by method {job.method}.")
     say(f"{output} ({size_of(output.stat().st_size)}): {', '.join(job.columns)}")
+
+
+def _print_file(path: Path) -> None:
+    """Copy a file to standard output; what is said goes to standard error."""
+    import shutil
+
+    with open(path, "rb") as file:
+        shutil.copyfileobj(file, typer.get_binary_stream("stdout"))
 
 
 def _stop(parts: Parts, source: Source) -> None:

@@ -173,8 +173,8 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
         if values.dtype.kind in "US" and len(distinct) > _ID_SHARE * n_rows:
             raise FileError(
                 f"The target {name!r} looks like an id or free text: {len(distinct)} different "
-                f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)} Name "
-                "the column to predict."
+                f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)}"
+                " Name the column to predict."
             )
         return
     if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not _is_whole(values):

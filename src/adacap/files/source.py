@@ -28,7 +28,11 @@ class Source(ABC):
         Rows, where the file tells without being read.
     notes : list of str
         What a reader of the results should know.
+    made_from : Path or None
+        What the user named, where ``path`` was made from it: a zip, ``-`` for standard input.
     """
+
+    made_from: Path | None = None
 
     def __init__(self, path: Path, names: Sequence[str], n_rows: int | None = None) -> None:
         self.path = path
@@ -42,13 +46,26 @@ class Source(ABC):
 
     @property
     def files(self) -> list[Path]:
-        """The files it is made of."""
-        return [self.path]
+        """The files it is made of, as the user knows them."""
+        has_file = self.made_from is not None and self.made_from.exists()
+        return [self.made_from if has_file and self.made_from else self.path]
+
+    def keep(self, thing: object) -> None:
+        """Hold something as long as this table, such as the folder that it lies in."""
+        self._kept = thing
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        if self.made_from is None:
+            return str(self.path)
+        return "Standard input" if str(self.made_from) == "-" else str(self.made_from)
 
     @property
     def size(self) -> int:
         """Bytes on disk."""
-        return sum(file.stat().st_size for file in self.files)
+        files = self.files if self.made_from is None else [self.path]
+        return sum(file.stat().st_size for file in files)
 
     def position(self) -> float:
         """Share of the file that a running :meth:`batches` has read, where rows are not known."""
@@ -64,7 +81,7 @@ class Source(ABC):
         for name in names:
             if name not in self.names:
                 notes = "".join(f" {note}" for note in self.notes)
-                raise LookupError(f"{suggest(name, self.names, what)} File: {self.path}.{notes}")
+                raise LookupError(f"{suggest(name, self.names, what)} File: {self.shown}.{notes}")
 
     def batches(
         self,
