@@ -46,8 +46,9 @@ class TableEncoder:
         Class name that messages about the user's data speak of.
     read_text : bool or str, default=True
         Under ``"default"``, whether text that spells numbers (``"1,234.50"``, ``"86 m²"``,
-        ``"12 %"``) or dates is read as such. A text such as ``"%d/%m/%Y"`` also says how dates are
-        written, where day and month cannot be told apart.
+        ``"12 %"``) or dates is read as such, and free text (long, mostly distinct) becomes features
+        of its words. A text such as ``"%d/%m/%Y"`` also says how dates are written, where day and
+        month cannot be told apart.
 
     Attributes
     ----------
@@ -234,7 +235,8 @@ class TableEncoder:
     def _fit_rows(
         self, table: Table, targets: Floats | None, weights: Weights, keep: bool
     ) -> npt.NDArray[np.float32]:
-        rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights)
+        has_words = self.read_text is not False
+        rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights, has_words)
         names = table.names or [f"x{j}" for j in range(table.n_columns)]
         read_text = self.read_text if self.policy == "default" else False
         readings = find_readings(table.columns, read_text, names)

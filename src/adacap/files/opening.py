@@ -82,6 +82,8 @@ def _open_unpacked(found: Unpacked, known: Collection[str], options: TextOptions
         shown = "Standard input" if str(found.made_from) == "-" else str(found.made_from)
         raise FileError(str(error).replace(str(found.path), shown)) from error
     source.made_from = found.made_from
+    name = "Standard input" if str(found.made_from) == "-" else found.made_from.name
+    source.notes = [note.replace(found.path.name, name) for note in source.notes]
     source.keep(found)
     return source
 

@@ -39,6 +39,7 @@ class Source(ABC):
         self.names = tuple(names)
         self.n_rows = n_rows
         self.notes: list[str] = []
+        self._kept: list[object] = []
         if twice := sorted({name for name in self.names if self.names.count(name) > 1}):
             raise FileError(f"{path} has several columns of the name {twice[0]!r}. Rename them.")
         if not self.names:
@@ -52,7 +53,7 @@ class Source(ABC):
 
     def keep(self, thing: object) -> None:
         """Hold something as long as this table, such as the folder that it lies in."""
-        self._kept = thing
+        self._kept.append(thing)
 
     @property
     def shown(self) -> str:

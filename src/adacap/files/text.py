@@ -12,7 +12,7 @@ from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
 from adacap.files.numerals import has_zeros, is_code, numbers_of_points, ungrouped
 from adacap.files.plain import plain_columns
-from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, sniff_text
+from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, encoding_of, sniff_text
 from adacap.files.source import Source
 
 __all__ = ["TextSource"]
@@ -43,6 +43,7 @@ class TextSource(Source):
         self._packing = form.packing
         self.path = path
         sample = self._sample()
+        refuse_binary(sample, (options and options.encoding) or encoding_of(sample), str(path))
         self.form = sniff_text(sample, known, options, form.separator)
         super().__init__(path, self.form.names)
         if not self.form.header:
@@ -54,7 +55,6 @@ class TextSource(Source):
             self.notes.append(
                 f"{path.name}: {self.form.titles} line(s) above the names are left out."
             )
-        refuse_binary(sample, self.form.encoding, self.shown)
         self._codes = self._find_codes(sample)
         self._inferred = self._infer(sample)
         self._share = 0.0

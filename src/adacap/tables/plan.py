@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from adacap.tables.columns import Codes, Column, Floats, Kind
 from adacap.tables.readings import Reading
+from adacap.tables.words import Words
 
 __all__ = [
     "NOISE",
@@ -25,6 +26,7 @@ __all__ = [
     "ColumnPlan",
     "Level",
     "Part",
+    "Words",
     "soft_clip",
 ]
 
@@ -240,7 +242,7 @@ class Cycle:
 
 
 Part: TypeAlias = (
-    Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle
+    Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle | Words
 )
 PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
 
@@ -335,6 +337,8 @@ def _fits(part: Part, is_text: bool) -> bool:
             return not is_text
         case Cycle():
             return not is_text and part.period in PERIOD_DAYS
+        case Words():
+            return is_text and part.is_consistent
         case Binary():
             return len(levels) == 2
         case Frequency():
