@@ -17,7 +17,7 @@ from adacap.tables.plan import Cells, ColumnPlan
 from adacap.tables.words import N_BUCKETS, hashed, is_free_text, murmur3
 
 RNG = np.random.default_rng(0)
-FILLER = [f"word{k}" for k in range(25)]
+FILLER = [f"word{k}" for k in range(300)]
 EFFECTS = {
     "garden": 30.0,
     "garage": 18.0,
@@ -61,10 +61,12 @@ def test_features_are_those_of_scikit_learn():
     part = plan.parts[0]
     hashing = HashingVectorizer(n_features=N_BUCKETS, norm=None)
     weigh, svd = TfidfTransformer(), TruncatedSVD(part.n_axes, random_state=0)
-    train = sorted(texts[:150], key=texts.index)
-    svd.fit(weigh.fit_transform(hashing.transform(train)))
+    train = texts[:150]
+    counts = hashing.transform(train)
+    buckets = np.unique(counts.indices)
+    svd.fit(weigh.fit_transform(counts)[:, buckets])
     new = [*texts[150:], "never seen words, all of them", ""]
-    expected = svd.transform(weigh.transform(hashing.transform(new)))
+    expected = svd.transform(weigh.transform(hashing.transform(new))[:, buckets])
     np.testing.assert_allclose(part.project(new), expected, atol=1e-6)
 
 
@@ -84,6 +86,17 @@ def test_a_price_that_depends_on_words_is_learnt_and_predicted_without_scikit_le
     with pytest.warns(UserWarning, match="'advertisement'"):  # what it was before
         plain = AdaCapRegressor(random_state=0, read_text=False).fit(X, y)
     assert plain.score(X_test[:-2], y_test) < 0.1
+
+
+def test_words_weigh_more_only_where_they_go_with_the_target():
+    texts, prices = advertisements(300)
+    frame = pd.DataFrame({"text": texts})
+    plain, noise, told = (
+        TableEncoder().fit(frame, y).columns_[0].parts[0]
+        for y in (None, RNG.normal(size=300), prices)
+    )
+    assert noise == plain
+    assert told != plain
 
 
 @pytest.mark.parametrize(

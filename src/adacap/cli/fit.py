@@ -157,7 +157,7 @@ def _train(
 ) -> Outcome:
     import numpy as np
 
-    from adacap.cli.models import split
+    from adacap.cli.models import repeated_rows, split
 
     everything = np.arange(len(loaded.target.y))
     train, test = split(loaded.target, test_size, options["seed"])
@@ -167,6 +167,9 @@ def _train(
         model = _fit_rows(loaded, options, everything, "Fitting", as_json)
         return Outcome(model, _model_facts(model, len(everything), 0, refit=False))
     say(f"Scores come from a model on {len(train):,} rows, tested on {len(test):,}.", as_json)
+    if text := repeated_rows(loaded.target, loaded.X, train, test):
+        loaded.notes.append(text)
+        note(text)
     model = _fit_rows(loaded, options, train, "Fitting for scores", as_json)
     scores = _scores(model, loaded, train, test)
     intervals = _coverage(model, loaded, test)
@@ -298,11 +301,15 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
 
 def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:
     """What becomes of the columns that are not taken as they stand."""
-    from adacap.cli.models import build, fitted_encoder
+    from adacap.cli.models import build, column_doubts, fitted_encoder
     from adacap.tables.telling import tell, told_table
 
     model = build(loaded.target.task, method, seed=seed, read_text=loaded.read_text)
-    told = tell(fitted_encoder(loaded.target, model, loaded.X).columns_)
+    encoder = fitted_encoder(loaded.target, model, loaded.X)
+    for text in column_doubts(loaded.target, encoder, loaded.X):
+        loaded.notes.append(text)
+        note(text)
+    told = tell(encoder.columns_)
     if told and not as_json:
         say()
         say(told_table(told))

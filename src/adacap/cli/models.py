@@ -12,7 +12,9 @@ from adacap.cli.common import UsageError
 if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
-__all__ = ["build", "describe", "encode", "fitted_encoder", "split"]
+__all__ = [
+    "build", "column_doubts", "describe", "encode", "fitted_encoder", "repeated_rows", "split",
+]  # fmt: skip
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
@@ -86,6 +88,33 @@ def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
 
     encoder = TableEncoder(model.preprocessing, read_text=model.read_text)
     return encoder.fit(read_table(X), _coded(target, target.y))
+
+
+def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
+    """Sentences about leaks and a target that is hard to learn, with row numbers of the file."""
+    from adacap.estimators.tables import read_table
+    from adacap.estimators.telling import doubts
+
+    is_class = target.task == "classification"
+    numbers = np.flatnonzero(target.known) + 1
+    return doubts(encoder, read_table(X), target.y, is_class, target.names, numbers)
+
+
+def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:
+    """Sentence about test rows that are training rows too; empty if they are few."""
+    from adacap.estimators.tables import read_table
+
+    keys = read_table(X).row_keys()
+    codes = np.unique(target.y.reshape(len(target.y), -1), axis=0, return_inverse=True)[1]
+    rows = np.unique(np.column_stack([keys, codes.astype(np.uint64)]), axis=0, return_inverse=True)
+    whole = rows[1].ravel()
+    n_twice = int(np.isin(whole[test], whole[train]).sum())
+    if n_twice <= 0.01 * len(test):
+        return ""
+    return (
+        f"{n_twice:,} of the {len(test):,} test rows stand in the training part too, with the same "
+        "target: scores may be too good. Remove repeated rows, if they are copies."
+    )
 
 
 def _coded(target: Target, y: Array) -> Any:

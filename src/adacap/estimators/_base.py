@@ -41,7 +41,7 @@ from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.estimators.telling import tell_columns
+from adacap.estimators.telling import tell_columns, tell_doubts
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
@@ -188,6 +188,10 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
         if not going_on:
             tell_columns(data.encoder, self.verbose, stacklevel=3)
+            if self.verbose:
+                seen = data.samples
+                is_class = isinstance(data.codec, ClassCodec)
+                tell_doubts(data.encoder, seen.table, seen.y, is_class, stacklevel=3)
         seeds = seeds if going_on else seeds[: members_of(self, data.n_rows)]
         members = self._member_rows(data.n_rows, data.strata, seeds, data.valid is not None)
         scheme = self._auto_scheme if self.scheme == "auto" else self.scheme

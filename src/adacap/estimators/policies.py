@@ -115,7 +115,7 @@ def _plan_quantity(cells: Cells, rules: Rules) -> Draft:
 
 def _plan_many_levels(cells: Cells, rules: Rules) -> Draft:
     """Features of words, or frequency and, given targets, the mean target of each level."""
-    if rules.has_words and is_free_text(cells) and (words := learn_words(cells)):
+    if rules.has_words and is_free_text(cells) and (words := learn_words(cells, rules.targets)):
         return [words], ""
     levels = _present_levels(cells)
     codes = cells.match(levels)

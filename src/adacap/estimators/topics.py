@@ -1,11 +1,20 @@
-"""Learn the axes of free text: hashed TF-IDF and truncated SVD of scikit-learn."""
+"""Learn the axes of free text: hashed TF-IDF and truncated SVD of scikit-learn.
+
+The axes of largest variance need not be those that matter. Given targets, words that go with them
+beyond chance weigh more before the axes are sought: those whose correlation exceeds what the most
+correlated of as many irrelevant words would have. That bound is strict enough for training rows to
+be encoded like new ones.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
+from adacap.tables.columns import Floats
 from adacap.tables.plan import Cells
 from adacap.tables.words import N_BUCKETS, Words, packed
 
@@ -13,10 +22,16 @@ __all__ = ["learn_words"]
 
 _MOST_AXES = 32
 _ROWS_PER_AXIS = 8
+_OTHERS = 0.2  # weight of words that do not go with the target
 
 
-def learn_words(cells: Cells) -> Words | None:
+def learn_words(cells: Cells, targets: Floats | None = None) -> Words | None:
     """Words of a column of free text; None if it has too few of them.
+
+    Parameters
+    ----------
+    cells : Cells
+    targets : ndarray of shape (n_rows, n_targets), optional
 
     Examples
     --------
@@ -25,18 +40,36 @@ def learn_words(cells: Cells) -> Words | None:
     >>> learn_words(cells).title
     'words'
     """
-    texts = [cells.levels[code] for code in cells.codes if code >= 0]
+    rows = np.flatnonzero(cells.codes >= 0)
+    texts = [cells.levels[code] for code in cells.codes[rows]]
     counts = HashingVectorizer(n_features=N_BUCKETS, norm=None).transform(texts)
     weigh = TfidfTransformer().fit(counts)
     buckets = np.unique(counts.indices)
     n_axes = min(_MOST_AXES, len(texts) // _ROWS_PER_AXIS, len(buckets) - 1)
     if n_axes < 1:
         return None
-    svd = TruncatedSVD(n_axes, random_state=0).fit(weigh.transform(counts))
+    weights = weigh.transform(counts)[:, buckets]
+    stress = _stress(weights, None if targets is None else targets[rows])
+    svd = TruncatedSVD(n_axes, random_state=0).fit(weights.multiply(stress).tocsr())
     return Words(
         n_axes=n_axes,
         unseen_idf=float(np.log(1.0 + len(texts)) + 1.0),
         buckets=packed(buckets, "<i4"),
         idf=packed(weigh.idf_[buckets], "<f8"),
-        axes=packed(svd.components_[:, buckets].T, "<f4"),
+        axes=packed(svd.components_.T * stress[:, None], "<f4"),
     )
+
+
+def _stress(weights: Any, targets: Floats | None) -> Floats:
+    """Factor of each word: 1 where it goes with a target beyond chance, else small."""
+    n_rows, n_words = weights.shape
+    if targets is None:
+        return np.ones(n_words)
+    mean = np.asarray(weights.mean(axis=0)).ravel()
+    square = np.asarray(weights.multiply(weights).mean(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(square - mean**2, 1e-12))
+    centred = targets - targets.mean(axis=0)
+    scale = np.maximum(centred.std(axis=0), 1e-12)
+    correlation = np.abs(weights.T @ (centred / scale) / n_rows / spread[:, None]).max(axis=1)
+    beyond = correlation * np.sqrt(n_rows) > np.sqrt(2 * np.log(max(n_words, 2)))
+    return np.where(beyond, 1.0, _OTHERS) if beyond.any() else np.ones(n_words)
