@@ -1,9 +1,9 @@
 """Learn the axes of free text: hashed TF-IDF and truncated SVD of scikit-learn.
 
 The axes of largest variance need not be those that matter. Given targets, words that go with them
-beyond chance weigh more before the axes are sought: those whose correlation exceeds what the most
-correlated of as many irrelevant words would have. That bound is strict enough for training rows to
-be encoded like new ones.
+beyond chance weigh more before the axes are sought: those whose correlation only one in a hundred
+columns of irrelevant words would show for any of them. That bound is strict enough for training rows
+to be encoded like new ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
@@ -22,6 +23,7 @@ __all__ = ["learn_words"]
 
 _MOST_AXES = 32
 _ROWS_PER_AXIS = 8
+_CHANCE = 0.01  # of stressing any word where none goes with the target
 _OTHERS = 0.2  # weight of words that do not go with the target
 
 
@@ -71,5 +73,5 @@ def _stress(weights: Any, targets: Floats | None) -> Floats:
     centred = targets - targets.mean(axis=0)
     scale = np.maximum(centred.std(axis=0), 1e-12)
     correlation = np.abs(weights.T @ (centred / scale) / n_rows / spread[:, None]).max(axis=1)
-    beyond = correlation * np.sqrt(n_rows) > np.sqrt(2 * np.log(max(n_words, 2)))
+    beyond = correlation * np.sqrt(n_rows) > norm.isf(_CHANCE / 2 / n_words)
     return np.where(beyond, 1.0, _OTHERS) if beyond.any() else np.ones(n_words)
