@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,14 +74,15 @@ def predict(
     """
     from adacap.files import check_output
     from adacap.files.formats import output_format
+    from adacap.files.unpacking import Unpacked
 
     start = time.perf_counter()
     to_stdout = str(output) == "-"
     if to_stdout and (resume or as_json):
         raise UsageError("-o - writes the predictions themselves: leave --resume and --json out.")
     if to_stdout:
-        folder = tempfile.TemporaryDirectory(prefix="adacap-")  # lives as long as this call
-        output = Path(folder.name, "predictions.csv")
+        draft = Unpacked("predictions.csv", output)  # lives as long as this call
+        output = draft.path
     check_output(output, force)
     output_format(output)
     if interval is not None and not 0 < interval < 1:

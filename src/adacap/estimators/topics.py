@@ -2,8 +2,8 @@
 
 The axes of largest variance need not be those that matter. Given targets, words that go with them
 beyond chance weigh more before the axes are sought: those whose correlation only one in a hundred
-columns of irrelevant words would show for any of them. That bound is strict enough for training rows
-to be encoded like new ones.
+columns of irrelevant words would show for any of them. That bound is strict enough for training
+rows to be encoded like new ones.
 """
 
 from __future__ import annotations

@@ -8,26 +8,26 @@ from typing import Any
 
 from adacap.files.errors import need_arrow
 
-__all__ = ["has_zeros", "is_code", "numbers_of_points", "ungrouped"]
+__all__ = ["has_codes", "is_code", "numbers_of_points", "ungrouped"]
 
-_ZEROS = re.compile(r"""(?:^|[,;\t|"\s])0\d+(?:$|[,;\t|"\s])""", re.MULTILINE)
+_CODES = re.compile(r"""(?:^|[,;\t|"\s])(?:0\d+|\+\d{8,})(?:$|[,;\t|"\s])""", re.MULTILINE)
 _GROUPED = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?\s*$"
 _FEW = 0.01
 
 
-def has_zeros(sample: bytes, encoding: str) -> bool:
-    r"""Whether some cell is a whole number with a leading zero.
+def has_codes(sample: bytes, encoding: str) -> bool:
+    r"""Whether some cell is a whole number with a leading zero, or like that of a telephone.
 
     Examples
     --------
-    >>> has_zeros(b"zip,x\n01234,5\n", "utf-8"), has_zeros(b"x,y\n0,0.05\n", "utf-8")
+    >>> has_codes(b"zip,x\n01234,5\n", "utf-8"), has_codes(b"x,y\n0,0.05\n", "utf-8")
     (True, False)
     """
-    return _ZEROS.search(sample.decode(encoding, "replace")) is not None
+    return _CODES.search(sample.decode(encoding, "replace")) is not None
 
 
 def is_code(column: Any) -> bool:
-    """Whether cells are digits alone, and some begin with a zero.
+    """Whether cells are digits alone, of which some begin with a zero, or most like telephones.
 
     Examples
     --------
@@ -39,9 +39,12 @@ def is_code(column: Any) -> bool:
     present = column.drop_null()
     if not len(present):
         return False
-    digits = compute.all(compute.match_substring_regex(present, r"^\s*\d+\s*$")).as_py()
-    zeros = compute.sum(compute.match_substring_regex(present, r"^\s*0\d+\s*$")).as_py()
-    return bool(digits and zeros > _FEW * len(present))
+    digits = compute.all(compute.match_substring_regex(present, r"^\s*\+?\d+\s*$")).as_py()
+    zeros, phones = (
+        compute.sum(compute.match_substring_regex(present, pattern)).as_py()
+        for pattern in (r"^\s*0\d+\s*$", r"^\s*\+\d{8,}\s*$")
+    )
+    return bool(digits and (zeros > _FEW * len(present) or phones > 0.5 * len(present)))
 
 
 def ungrouped(table: Any) -> Any:

@@ -13,13 +13,13 @@ from adacap.datasets.sniff import sniff_reader
 from adacap.tables.readings import MISSING
 
 __all__ = [
-    "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions", "column_names", "encoding_of",
-    "sniff_text", "title_lines",
+    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions", "column_names",
+    "encoding_of", "sniff_text", "title_lines",
 ]  # fmt: skip
 
 SAMPLE_BYTES = 256 * 1024
 SPACES = r"\s+"  # separator of cells that stand apart by any number of blanks
-_DATE_FORMATS = ("%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M")
+DATE_FORMATS = ("%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M")
 _GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")  # 1,234: thousands, or a decimal comma
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
@@ -51,7 +51,7 @@ class TextFormat:
     names: tuple[str, ...]
     skip: int
     titles: int = 0
-    dates: tuple[str, ...] = _DATE_FORMATS
+    dates: tuple[str, ...] = DATE_FORMATS
 
 
 def sniff_text(
@@ -107,7 +107,7 @@ def sniff_text(
 
 def _records(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
     """Cells of the first rows that hold any, and the line on which each ends."""
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
     rows, ends = [], []
     try:
         for cells in reader:

@@ -12,7 +12,7 @@ from adacap.files.sniff import SPACES, TextOptions, encoding_of
 __all__ = ["spaced_encoding"]
 
 _SAMPLE_BYTES = 64 * 1024
-_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)?|\d*\.\d*)([eE][-+]?\d+)?")
 _ENOUGH = 0.9
 
 

@@ -10,9 +10,16 @@ from typing import Any
 from adacap.files.damage import line_of_cell, line_of_other_width, refuse_binary
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
-from adacap.files.numerals import has_zeros, is_code, numbers_of_points, ungrouped
+from adacap.files.numerals import has_codes, is_code, numbers_of_points, ungrouped
 from adacap.files.plain import plain_columns
-from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, encoding_of, sniff_text
+from adacap.files.sniff import (
+    DATE_FORMATS,
+    MISSING,
+    SAMPLE_BYTES,
+    TextOptions,
+    encoding_of,
+    sniff_text,
+)
 from adacap.files.source import Source
 
 __all__ = ["TextSource"]
@@ -185,11 +192,14 @@ class TextSource(Source):
         self, columns: Sequence[str] | None = None, types: Mapping[str, Any] | None = None
     ) -> Any:
         csv = _csv()
+        # what else than ISO 8601 is a date is for the model to find out, unless it is known
+        is_date = need_arrow().types.is_timestamp
+        asked = self.form.dates != DATE_FORMATS or any(map(is_date, (types or {}).values()))
         return csv.ConvertOptions(
             null_values=list(MISSING),
             strings_can_be_null=True,
             decimal_point=self.form.decimal,
-            timestamp_parsers=[csv.ISO8601, *self.form.dates],
+            timestamp_parsers=[csv.ISO8601, *(self.form.dates if asked else ())],
             include_columns=None if columns is None else list(columns),
             column_types=None if types is None else dict(types),
         )
@@ -203,9 +213,9 @@ class TextSource(Source):
         return dict(zip(schema.names, schema.types, strict=True))
 
     def _find_codes(self, sample: bytes) -> dict[str, Any]:
-        """Columns of numbers with leading zeros, which are text: codes of places and the like."""
+        """Columns of digits that are text: codes of places, numbers of telephones."""
         pa = need_arrow()
-        if not has_zeros(sample, self.form.encoding):
+        if not has_codes(sample, self.form.encoding):
             return {}
         text = dict.fromkeys(self.names, pa.string())
         with self._errors():

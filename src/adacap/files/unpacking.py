@@ -9,6 +9,7 @@ import csv
 import shutil
 import sys
 import tempfile
+import weakref
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +22,12 @@ _STARTS = {b"PAR1": ".parquet", b"ARRO": ".feather", b"\x1f\x8b": ".csv.gz", b"B
 
 
 class Unpacked:
-    """A file in a folder of its own, and what it was made from."""
+    """A file in a folder of its own, which goes with this object, and what it was made from."""
 
     def __init__(self, name: str, made_from: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="adacap-")  # lives as long as this
-        self.path = Path(self._folder.name, name)
+        folder = tempfile.mkdtemp(prefix="adacap-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = Path(folder, name)
         self.made_from = made_from
 
 
