@@ -15,12 +15,11 @@ import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
-from adacap.estimators.tables import Table, read_table, row_chunks
+from adacap.estimators.tables import Table, read_table, read_texts, row_chunks
 from adacap.tables.columns import Floats
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.numbers import NumberBlock
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
-from adacap.tables.readings import find_readings
 from adacap.tables.telling import tell_column
 
 __all__ = ["POLICIES", "TableEncoder"]
@@ -239,11 +238,10 @@ class TableEncoder:
         rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights, has_words)
         names = table.names or [f"x{j}" for j in range(table.n_columns)]
         read_text = self.read_text if self.policy == "default" else False
-        readings = find_readings(table.columns, read_text, names)
-        table = table.read(readings)
+        table = read_texts(table, read_text)
         drafts = [
             self._draft(table, j, rules, ColumnPlan(names[j], table.kind(j), reading=reading))
-            for j, reading in enumerate(readings)
+            for j, reading in enumerate(table.readings or ())
         ]
         width = sum(len(plan.outputs) for plan in drafts) if keep else 0
         out = np.empty((table.n_rows, width), dtype=np.float32)

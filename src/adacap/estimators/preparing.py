@@ -20,7 +20,7 @@ from adacap.estimators.inputs import (
     row_weights,
 )
 from adacap.estimators.rows import hold_out, merge_rows
-from adacap.estimators.tables import Table
+from adacap.estimators.tables import Table, read_texts
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
 
@@ -66,7 +66,14 @@ class Samples:
         )
 
 
-def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Codec]) -> Samples:
+def read_samples(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    policy: str,
+    codec: type[Codec],
+    read_text: bool | str = True,
+) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
     Parameters
@@ -77,6 +84,9 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
         Of preprocessing, which decides whether samples may be other than rows.
     codec : type
         Of the targets.
+    read_text : bool or str
+        As given to :class:`TableEncoder`. Text is read before rows are compared, so that they are
+        the same in every container.
 
     Examples
     --------
@@ -85,6 +95,7 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     [(0, 2.0), (1, 1.0)]
     """
     table, sample_shape = read_input(X, policy)
+    table = read_texts(table, read_text if policy == "default" else False)
     n_given = table.n_rows
     y = codec.check(y)
     check_consistent_length(np.empty(n_given), y)
@@ -146,7 +157,7 @@ class Preparation:
     ) -> Prepared:
         """Check, merge, set aside, code and encode."""
         policy = self.encoder_.policy if going_on else self.preprocessing
-        every = samples = read_samples(X, y, sample_weight, policy, self._codec)
+        every = samples = read_samples(X, y, sample_weight, policy, self._codec, self.read_text)
         keep, later = self._set_aside(every.y, seed, going_on)
         if len(later):
             samples = every.take(keep)

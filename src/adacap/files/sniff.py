@@ -13,8 +13,8 @@ from adacap.datasets.sniff import sniff_reader
 from adacap.tables.readings import MISSING
 
 __all__ = [
-    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions", "column_names",
-    "encoding_of", "sniff_text", "title_lines",
+    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions",
+    "column_names", "encoding_of", "sniff_text", "title_lines",
 ]  # fmt: skip
 
 SAMPLE_BYTES = 256 * 1024
