@@ -25,7 +25,7 @@ def test_a_column_that_is_the_target_is_named(rng):
     leaks = [2 * y + 1, np.exp(y), y + rng.normal(0, 0.01, size=N), np.where(y > -3, y, np.nan)]
     for leak in leaks:
         (doubt,) = doubts_of_columns([numeric(rng.normal(size=N)), numeric(leak)], "ab", y, False)
-        assert doubt.startswith("Column 'b' alone tells the target almost perfectly (R² 0.99")
+        assert doubt.startswith("Column 'b' alone tells the target almost perfectly (R² ")
 
 
 def test_categories_that_tell_the_target_are_named(rng):

@@ -16,7 +16,8 @@ _LEAST_ROWS = 50
 _MOST_ROWS = 20_000  # looked at
 _PERFECT = 0.99
 _IN_ORDER = 0.95
-_FAR = 10.0  # interquartile ranges from the quartiles
+_NEAR = 3.0  # interquartile ranges from the quartiles
+_FAR = 10.0
 _SHOWN = 5
 
 
@@ -54,10 +55,23 @@ def doubts_of_columns(
     return found
 
 
+def _tame(y: Floats) -> list[Floats]:
+    """A target as ranks, and with its far values brought near: no outlier rules either."""
+    low, high = np.quantile(y, [0.25, 0.75])
+    room = _NEAR * (high - low)
+    return [_ranks(y), np.clip(y, low - room, high + room)]
+
+
+def _ranks(values: npt.NDArray[Any]) -> Floats:
+    """Place of each value in their order, the mean of them for equal ones."""
+    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[codes])
+
+
 def _targets(y: npt.NDArray[Any], is_class: bool) -> list[npt.NDArray[Any]]:
     if is_class:
         return [np.unique(y, return_inverse=True)[1]]
-    return [column for column in np.asarray(y, dtype=np.float64).reshape(len(y), -1).T]
+    return list(np.asarray(y, dtype=np.float64).reshape(len(y), -1).T)
 
 
 def _doubts(
@@ -96,18 +110,17 @@ def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
 
 
 def _order(x: Floats, y: npt.NDArray[Any]) -> bool:
-    """Whether one goes up or down with the other, by ranks."""
-    ranks = [np.argsort(np.argsort(values, kind="stable")) for values in (x, y)]
-    return bool(abs(np.corrcoef(*ranks)[0, 1]) >= _IN_ORDER)
+    """Whether a target goes up or down with a column."""
+    return bool(abs(np.corrcoef(_ranks(x), _ranks(y))[0, 1]) >= _IN_ORDER)
 
 
 def _share(column: Column, y: npt.NDArray[Any], is_class: bool) -> float:
     """R² or share of right labels, when each row is told by other rows of the same cell."""
     if is_class and np.bincount(y).max() > 0.95 * len(y):
         return 0.0
-    if column.kind == "categorical":
-        return _by_level(column.values, y, is_class)
-    return _by_neighbours(column.numbers(), y, is_class)
+    told = _by_level if column.kind == "categorical" else _by_neighbours
+    cells = column.values if column.kind == "categorical" else column.numbers()
+    return max(told(cells, one, is_class) for one in ([y] if is_class else _tame(y)))
 
 
 def _by_level(codes: npt.NDArray[Any], y: npt.NDArray[Any], is_class: bool) -> float:
@@ -188,7 +201,7 @@ def _looks_log_normal(y: Floats) -> bool:
     if y.min() <= 0 or len(np.unique(y)) < 20:
         return False
     skewed, tamed = _skew(y), _skew(np.log(y))
-    return skewed > 2.0 and abs(tamed) < min(1.0, 0.3 * skewed)
+    return skewed > 1.5 and abs(tamed) < min(1.0, 0.3 * skewed)
 
 
 def _skew(y: Floats) -> float:
