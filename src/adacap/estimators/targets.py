@@ -209,8 +209,8 @@ def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:
     rows = np.asarray(np.atleast_2d(missing.T).any(axis=0))
     if rows.any():
         raise ValueError(
-            f"Input y contains NaN, None or infinity in {rows.sum()} of {len(rows)} rows "
-            f"({_shown(np.flatnonzero(rows))}, counted from 0). Remove these rows."
+            f"Input y contains NaN, None or infinity in {rows.sum()} of {len(rows)} rows. "
+            f"Remove these rows: {_shown(np.flatnonzero(rows))}, counted from 0."
         )
 
 

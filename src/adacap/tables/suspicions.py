@@ -40,7 +40,7 @@ def doubts_of_columns(
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> columns = [Column("numeric", x[:, 0]), Column("numeric", x[:, 1])]
     >>> doubts_of_columns(columns, ["size", "paid"], x[:, 1] * 3, is_class=False)
-    ["Column 'paid' alone tells the target almost perfectly (R² 0.99...): ... drop it."]
+    ["Column 'paid' alone tells the target almost perfectly (R² 1.0000): ... drop it."]
     """
     n_rows = len(y)
     if len(columns) < 2 or n_rows < _LEAST_ROWS:
@@ -49,7 +49,7 @@ def doubts_of_columns(
     if n_rows > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
     targets = _targets(y[rows], is_class)
-    found = []
+    found: list[str] = []
     for name, column in zip(names, columns, strict=True):
         found += _doubts(column.take(rows), name, targets, is_class)
     return found
