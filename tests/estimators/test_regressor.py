@@ -54,7 +54,6 @@ def cells(seed):
 # ----------------------------------------------------------------------------- frames
 
 
-@pytest.mark.filterwarnings("ignore:Not used. column")  # the paper's preprocessing leaves out dates
 @pytest.mark.parametrize("preprocessing", ["default", "paper"])
 def test_every_frame_gives_the_same_model(cells, preprocessing):
     columns, y = cells

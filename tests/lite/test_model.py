@@ -39,7 +39,6 @@ def assert_same(light, model, X):
     assert difference.max() <= 1e-6
 
 
-@pytest.mark.filterwarnings("ignore:Not used. column")  # the paper's preprocessing leaves out dates
 @pytest.mark.parametrize("policy", ["default", "paper"])
 @pytest.mark.parametrize("scheme", ["adacap", "tikhonov", "plain"])
 def test_mixed_table(frame, target, reload, policy, scheme):
@@ -248,7 +247,6 @@ def tables(draw):
     return rows(24), rows(6)
 
 
-@pytest.mark.filterwarnings("ignore:Not used. column")  # made-up text may be all different
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(pair=tables(), policy=st.sampled_from(["default", "paper"]), classify=st.booleans())
 def test_any_table(tmp_path_factory, pair, policy, classify):
