@@ -496,6 +496,7 @@ DROP = object()
 MAY_BE_NULL = {
     "depth", "lambda_grid", "max_epochs", "scheduler", "patience", "n_jobs", "time_limit", "device",
     "random_state", "callbacks", "names", "sample_shape", "effective_dof", "clip", "levels",
+    "reading",
 }  # fmt: skip
 SOURCES = ("saved_frame", "saved_classes", "saved_own", "saved_images")
 FACTORIES = {"saved_own": own_rows, "saved_images": small_conv}
