@@ -164,6 +164,10 @@ DATES = {
 }
 HEADERS = {
     "none.csv": (b"1,4.5\n2,5.5\n3,6.5\n", {"c0": AB["a"], "c1": AB["b"]}),
+    "none, and all text.csv": (
+        b"x,o,x,won\no,o,x,lost\nx,x,o,won\nx,o,x,lost\n",
+        {"c0": list("xoxx"), "c1": list("ooxo"), "c2": list("xxox"), "c3": ["won", "lost"] * 2},
+    ),
     "line breaks.csv": (b'a,"b\n(m)"\n1,4.5\n2,5.5\n3,6.5\n', {"a": AB["a"], "b (m)": AB["b"]}),
     "blanks around.csv": (b" a , b \n1,4.5\n2,5.5\n3,6.5\n", AB),
     "unnamed.csv": (b",b\n1,4.5\n2,5.5\n3,6.5\n", {"unnamed_0": AB["a"], "b": AB["b"]}),

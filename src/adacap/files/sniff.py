@@ -92,7 +92,8 @@ def sniff_text(
     rows, ends = _records(text, separator)
     first = title_lines(rows)
     cells = rows[first] if rows else []
-    header = bool(_is_header(cells) or set(map(_name, cells)) & set(known))
+    is_named = bool(set(map(_name, cells)) & set(known))
+    header = is_named or (_is_header(cells) and not _recurs(cells, rows[first + 1 :]))
     found = TextFormat(
         encoding=encoding,
         separator=separator,
@@ -148,6 +149,14 @@ def title_lines(rows: list[list[str]]) -> int:
 
 def _is_header(cells: list[str]) -> bool:
     return bool(cells) and not any(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
+    """Whether a cell stands twice in the first row, and again below: no names, but a row of text."""
+    twice = [j for j, cell in enumerate(cells) if cell.strip() and cells.count(cell) > 1]
+    return bool(twice) and all(
+        any(j < len(row) and row[j] == cells[j] for row in rows) for j in twice
+    )
 
 
 def _decimal(rows: list[list[str]], separator: str) -> str:
