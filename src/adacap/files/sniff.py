@@ -152,7 +152,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
-    """Whether a cell stands twice in the first row, and again below: no names, but a row of text."""
+    """Whether cells that stand twice in the first row stand below too: it is a row, not names."""
     twice = [j for j, cell in enumerate(cells) if cell.strip() and cells.count(cell) > 1]
     return bool(twice) and all(
         any(j < len(row) and row[j] == cells[j] for row in rows) for j in twice
