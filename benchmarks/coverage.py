@@ -152,7 +152,7 @@ def by_forest(split: Split, seed: int) -> Floats:
 METHODS: dict[str, Callable[[Split, int], Floats]] = {
     "cv+": by_adacap("cv+"),
     "split": by_adacap("split", calibration_fraction=0.25),
-    "loo": by_adacap("loo", n_estimators=1, bagging="seeds"),
+    "loo": by_adacap("loo", n_estimators=1, validation=0.2),
     "forest": by_forest,
 }
 HEADS = {"cv+": "`cv+`", "split": "`split`", "loo": "`loo`", "forest": "MAPIE CV+, forest"}
@@ -280,7 +280,7 @@ def print_inflation(names: list[str], n_splits: int) -> None:
         found = []
         for seed in range(n_splits):
             split = SETS[name](seed)
-            one = {"n_estimators": 1, "bagging": "seeds", "max_iter": STEPS}
+            one = {"n_estimators": 1, "validation": 0.2, "max_iter": STEPS}
             model = adacap.make("fast", random_state=seed, **one)
             model.fit(split.X, split.y)
             lower, upper = model.predict_interval(split.X_test, COVERAGE, "loo").T

@@ -1,9 +1,9 @@
 """The same folds and the same bag in this process, on Ray and on Dask.
 
 Whatever runs through joblib follows ``joblib.parallel_config``: scikit-learn's cross-validation,
-and the members of a bag that cannot be trained as one computation, such as nets with dropout. Leave
-``n_jobs`` at None and choose the backend outside. To use a cluster instead of this machine, connect
-to it first: ``ray.init(address=...)`` or ``Client(address)``.
+and the members of a bag that cannot be trained as one computation, such as nets with dropout. To
+use a cluster instead of this machine, connect to it first: ``ray.init(address=...)`` or
+``Client(address)``.
 """
 
 import os
@@ -16,7 +16,7 @@ from joblib import parallel_config
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_val_score
 
-from adacap import AdaCapRegressor
+from adacap import AdaCapRegressor, Architecture
 
 # One thread per process here too: then all backends round alike.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -53,7 +53,12 @@ def measure() -> tuple[float, float]:
     X, y = load_diabetes(return_X_y=True)
     net = AdaCapRegressor(max_iter=30, random_state=0)
     folds = cross_val_score(net, X, y, cv=2)
-    bag = AdaCapRegressor(n_estimators=2, dropout=0.2, refit_net=False, max_iter=30, random_state=0)
+    bag = AdaCapRegressor(
+        architecture=Architecture("mlp", dropout=0.2),
+        n_estimators=2,
+        max_iter=30,
+        random_state=0,
+    )
     with warnings.catch_warnings():
         # What we are after: dropout draws random numbers, so that each net is trained by itself.
         warnings.filterwarnings("ignore", message="The 2 members are trained one by one")

@@ -32,6 +32,8 @@ LAYER_OF = {
     "_version": "exceptions",
     "exceptions": "exceptions",
     "progress": "exceptions",
+    "layers": "exceptions",
+    "architectures": "exceptions",
     "core": "core",
     "nn": "nn",
     "training": "training",

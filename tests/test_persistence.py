@@ -23,10 +23,10 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor, nn
 
 import adacap
-from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, load
+from adacap.architectures import BACKBONES
 from adacap.exceptions import ModelFileError
 from adacap.nn import ConvNet
-from adacap.nn.presets import BACKBONES
 from adacap.training.callbacks import Callback
 
 TINY = {"width": 16, "max_iter": 10, "random_state": 0}
@@ -91,16 +91,14 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "two targets": lambda: (regressor().fit(X, np.column_stack([Y, -Y])), X),
     "one column": lambda: (regressor().fit(X, Y[:, None]), X),
     "seeds": lambda: (regressor(n_estimators=3).fit(X, Y), X),
-    "folds": lambda: (regressor(n_estimators=3, bagging="folds").fit(X, Y), X),
+    "folds": lambda: (regressor(n_estimators=3, validation="folds").fit(X, Y), X),
     "plain ensemble": lambda: (
-        regressor(scheme="plain", n_estimators=2, dropout=0.0).fit(X, Y),
+        regressor(scheme="plain", n_estimators=2).fit(X, Y),
         X,
     ),
-    "no validation": lambda: (regressor(validation_fraction=0.0).fit(X, Y), X),
+    "no validation": lambda: (regressor(validation=0.0).fit(X, Y), X),
     "numbers": lambda: (
-        regressor(lambda_init=np.float32(2.0), lambda_grid=[0.1, 1.0], time_limit=math.inf).fit(
-            X, Y
-        ),
+        regressor(lambda_init=[0.1, np.float32(1.0)], time_limit=math.inf).fit(X, Y),
         X,
     ),
     "wide seed": lambda: (regressor(random_state=2**100).fit(X, Y), X),
@@ -118,12 +116,14 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "text labels": lambda: (classifier().fit(X, SIDES), X),
     "object labels": lambda: (classifier().fit(X, pd.Series(SIDES, dtype=object)), X),
     "class ensemble": lambda: (
-        classifier(n_estimators=2, dropout=0.0).fit(X, np.array(["a", "b", "ç"])[THIRDS]),
+        classifier(n_estimators=2, architecture="mlp").fit(X, np.array(["a", "b", "ç"])[THIRDS]),
         X,
     ),
     **{
         f"{name} {scheme}": lambda name=name, scheme=scheme: (
-            regressor(architecture=name, scheme=scheme, batch_norm=True, depth=1).fit(X, Y),
+            regressor(architecture=Architecture(name, batch_norm=True), scheme=scheme, depth=1).fit(
+                X, Y
+            ),
             X,
         )
         for name in BACKBONES
@@ -143,7 +143,7 @@ OWN_CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
         small_conv,
     ),
     "lazy": lambda: (
-        regressor(architecture=OwnNet, preprocessing="none").fit(IMAGES, Y),
+        regressor(architecture=OwnNet, preprocessing="none", n_estimators=1).fit(IMAGES, Y),
         IMAGES,
         OwnNet,
     ),
@@ -170,8 +170,8 @@ def test_a_loaded_model_is_the_saved_one(case: str, tmp_path: Path) -> None:
     again = load(str(tmp_path / "m.adacap"))
     assert_same(model, again, new)
     parameters = model.get_params()
-    if parameters["lambda_grid"] is not None:
-        parameters["lambda_grid"] = tuple(parameters["lambda_grid"])
+    if isinstance(parameters["lambda_init"], list):
+        parameters["lambda_init"] = tuple(parameters["lambda_init"])
     assert again.get_params() == parameters
     again.save(tmp_path / "again.adacap")
     assert (tmp_path / "again.adacap").read_bytes() == (tmp_path / "m.adacap").read_bytes()
@@ -227,7 +227,7 @@ def test_parameters_changed_after_fit_do_not_matter(tmp_path: Path) -> None:
     again = load(tmp_path / "m.adacap")
     assert_same(model, again, X)
     assert again.get_params() == model.get_params()
-    assert again.members_[0].trainable.head.fit_intercept
+    assert again.members_[0].group.nets.head.fit_intercept
 
 
 @pytest.mark.usefixtures("global_state_untouched")
@@ -354,7 +354,7 @@ def test_a_backbone_that_is_known_is_not_asked_for(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("factory", "message"),
     [
-        (lambda d: nn.Sequential(nn.Linear(d, 8), nn.Tanh()), r"backbone\.0\.weight is \(\(16,"),
+        (lambda d: nn.Sequential(nn.Linear(d, 8), nn.Tanh()), r"backbone\.0\.weight is \(\(5, 16,"),
         (lambda d: nn.Sequential(nn.Linear(d, 16).double(), nn.Tanh()), "float64.* in the net"),
         (lambda d: nn.Sequential(nn.Linear(d, 16, bias=False)), r"has no tensor backbone\.0\.b"),
         (lambda d: nn.Sequential(own_rows(d), nn.Linear(16, 16)), "file has no tensor backbone"),
@@ -439,9 +439,9 @@ def test_the_file_is_two_stored_parts(saved: Path) -> None:
         assert archive.namelist() == ["model.json", "weights.safetensors"]
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
     model, weights = parts(saved)
-    assert (model["format"], model["format_version"]) == ("adacap-model", 1)
+    assert (model["format"], model["format_version"]) == ("adacap-model", 2)
     assert model["adacap_version"] == adacap.__version__
-    assert "members.0.head.log_lambda" in safetensors.torch.load(weights)
+    assert "groups.0.head.log_lambda" in safetensors.torch.load(weights)
 
 
 def test_truncation_is_refused(saved: Path, tmp_path: Path) -> None:
@@ -494,9 +494,10 @@ def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, .
 
 DROP = object()
 MAY_BE_NULL = {
-    "depth", "lambda_grid", "max_epochs", "scheduler", "patience", "n_jobs", "time_limit", "device",
+    "depth", "patience", "time_limit", "device", "calibration_fraction", "select_by",
     "random_state", "callbacks", "names", "sample_shape", "effective_dof", "clip", "levels",
     "reading",
+    "scheduler",
 }  # fmt: skip
 SOURCES = ("saved_frame", "saved_classes", "saved_own", "saved_images")
 FACTORIES = {"saved_own": own_rows, "saved_images": small_conv}
@@ -564,7 +565,7 @@ def test_a_key_too_many(source: str, request: pytest.FixtureRequest, tmp_path: P
         (b'{"format": 1e999}', "holds 1e999, too large a number"),
         (b'{"format": %s}' % (b"9" * 5000), "an integer of 5000 digits"),
         (b'{"format": 1, "format": 1}', "gives a name twice"),
-        (b'{"format_version": 2}', r"format_version 2, and adacap .* reads 1 only\. Upgrade"),
+        (b'{"format_version": 3}', r"format_version 3, and adacap .* reads 2 only\. Upgrade"),
         (b'{"format_version": true}', "model.json is not an object of"),
         (b" " * (64 * 2**20 + 1), "more than 67108864"),
     ],
@@ -583,24 +584,30 @@ def test_text_that_is_no_description(
         (("estimator",), "Mine", "MLRNetClassifier, MLRNetRegressor: 'Mine'"),
         (("parameters", "width"), 2.5, "parameter width is not int: 2.5"),
         (("parameters", "width"), 0, "parameter is invalid .*width must be an integer of at least"),
-        (("parameters", "mlr_form"), "no", "parameter mlr_form is not .*: 'no'"),
+        (("parameters", "refit"), "no", "parameter refit is not .*: 'no'"),
         (("not_stored",), ["width"], "its parameters are not those of AdaCapRegressor"),
         (("sample_shape",), [3, 1], r"sample_shape \[3, 1\] fits nothing else"),
         (("members",), [], "no members"),
-        (("members", 0, "lam"), -1.0, "lam -1.0 and a tikhonov head"),
-        (("members", 0, "lam"), None, "lam None and a tikhonov head"),
-        (("members", 0, "seed"), -1, "the seed -1"),
-        (("head", "kind"), "linear", "and a linear head"),
-        (("backbone", "width"), 10**12, "does not fit the tensors"),
-        (("backbone", "depth"), 10**12, "does not fit the tensors"),
-        (("backbone", "depth"), 2, r"the file has no tensor backbone\.2\.bias"),
-        (("backbone", "name"), "mlp", r"tensor backbone\.0\.weight is \(\(8, 3\)"),
-        (("backbone", "name"), "no", "backbone 'no' is unknown"),
-        (("backbone", "factory"), "f", "backbone 'glu' is unknown"),
-        (("backbone", "depth"), None, "does not fit the tensors"),
+        (("members", 0, "lam"), -1.0, "lam -1.0 and a TikhonovHead"),
+        (("members", 0, "lam"), None, "lam None and a TikhonovHead"),
+        (("members", 0, "seed"), -1, r"the seeds \[-1, "),
+        (("members", 0, "index"), 1, "members of group 0 are not numbered from 0"),
+        (("members", 0, "group"), 1, "members of group 0 are not numbered from 0"),
+        (("head", "kind"), "linear", r"the file has no tensor head\.bias"),
+        (("groups",), [], "a member belongs to no group"),
+        (("groups", 0, "layers", 0, "d_in"), 10**12, r"backbone\.0\.weight is \(5, 3, 8\), not"),
+        (("groups", 0, "layers", 0, "d_out"), 9, r"backbone\.0\.weight is \(5, 3, 8\), not"),
+        (("groups", 0, "layers", 1, "kind"), "Loop", "its layers are malformed"),
+        (("groups", 0, "layers", 1, "activation"), "sine", "its layers are malformed"),
+        (("groups", 0, "layers", 1, "activation"), "tanh", "other features"),
+        (("groups", 0, "layers"), [], "network has no tensor|fails on a row|features, not 4"),
+        (("groups", 0, "name"), "no", "its backbone is unknown here"),
+        (("groups", 0, "factory"), "f", "backbone 'glu' contradicts itself"),
         (("codec", "mean"), [0.0, 0.0], "2 means, 1 scales"),
         (("encoder", "columns"), [], "encoder.names do not fit"),
         (("encoder", "names"), ["a", "a", "b"], "encoder.names do not fit"),
+        (("encoder", "layout"), [0, 0, 1], "encoder.layout is no order of encoder.columns"),
+        (("encoder", "layout"), [0, 1], "encoder.layout is no order of encoder.columns"),
         (("encoder", "max_levels"), 1, "max_levels is 1"),
         (("encoder", "columns", 0, "center"), [], "plan of column 'x0' contradicts itself"),
         (("encoder", "columns", 0, "kind"), "categorical", "plan of column 'x0' contradicts"),
@@ -627,7 +634,7 @@ def test_a_description_that_contradicts_itself(
         ({"dtype": "str", "classes": ["a", "b", "c" * 2**25]}, "would take 100663296 characters"),
         ({"dtype": "V8", "classes": [0, 1, 2]}, "3 labels of 'V8'"),
         ({"dtype": "int64", "classes": [0]}, "1 labels"),
-        ({"dtype": "int64", "classes": [0, 1]}, "not of 1 outputs"),
+        ({"dtype": "int64", "classes": [0, 1]}, "and 1 outputs"),
         ({"dtype": "int64", "classes": [0, 1, 2], "temperature": 0}, "the temperature 0"),
         ({"dtype": "int64", "classes": [0, 1, 2], "temperature": None}, "temperature is not float"),
         (
@@ -710,17 +717,19 @@ def test_what_is_no_zip(content: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.pop("members.0.head.log_lambda"), r"the file has no tensor head\.log_lambda"),
-        (lambda t: t.pop("members.0.linear.weight"), "linear.weight is missing"),
-        (lambda t: t.pop("members.0.probe"), "other features"),
-        (lambda t: t.update({"members.0.backbone.9.w": torch.ones(1)}), "network has no tensor"),
-        (lambda t: t.update({"members.5.probe": torch.ones(1)}), "tensors of no layer"),
-        (lambda t: t.update({"members.0.linear.weight": torch.ones(2, 4)}), "not of 1 outputs"),
-        (lambda t: t.update({"members.0.linear.weight": torch.ones(1, 0)}), "missing or not of"),
-        (lambda t: t.update({"members.0.linear.bias": torch.ones(2)}), r"linear\.bias is \(\(2,\)"),
-        (lambda t: t.update({"members.0.linear.bias": torch.ones(1).double()}), "torch.float64"),
-        (lambda t: t.update({"members.0.probe": torch.ones(4)}), "other features"),
-        (lambda t: t.update({"members.0.probe": torch.ones(4).char()}), "other features"),
+        (lambda t: t.pop("groups.0.head.log_lambda"), r"the file has no tensor head\.log_lambda"),
+        (lambda t: t.pop("groups.0.output.weight"), "output is missing"),
+        (lambda t: t.pop("groups.0.probe"), "other features"),
+        (lambda t: t.update({"groups.0.backbone.9.w": torch.ones(1)}), "network has no tensor"),
+        (lambda t: t.update({"groups.5.probe": torch.ones(1)}), "tensors of no layer"),
+        (lambda t: t.update({"groups.0.output.weight": torch.ones(5, 4, 2)}), "and 1 outputs"),
+        (lambda t: t.update({"groups.0.output.weight": torch.ones(5, 0, 1)}), "missing or not of"),
+        (lambda t: t.update({"groups.0.output.weight": torch.ones(5, 5, 1)}), "4 features, not 5"),
+        (lambda t: t.update({"groups.0.output.bias": torch.ones(5, 2)}), "missing or not of"),
+        (lambda t: t.update({"groups.0.output.bias": torch.ones(5, 1).double()}), "missing or not"),
+        (lambda t: t.update({"groups.0.head.log_lambda": torch.ones(2)}), r"is \(\(2,\)"),
+        (lambda t: t.update({"groups.0.probe": torch.ones(5, 4)}), "other features"),
+        (lambda t: t.update({"groups.0.probe": torch.ones(5, 4).char()}), "other features"),
     ],
 )  # fmt: skip
 def test_tensors_that_do_not_fit(
@@ -755,7 +764,8 @@ def test_tensors_that_are_none(header: str, saved: Path, tmp_path: Path) -> None
 def test_reading_takes_no_more_memory_than_the_file(saved: Path, tmp_path: Path) -> None:
     """Huge sizes that agree with each other, but with no tensor."""
     model, weights = parts(saved)
-    model["parameters"]["width"] = model["backbone"]["width"] = 10**9
+    model["parameters"]["width"] = model["groups"][0]["width"] = 10**9
+    model["groups"][0]["layers"] = [{"kind": "Dense", "d_in": 3, "d_out": 10**9}]
     file = write(tmp_path / "m.adacap", model, weights)
-    with pytest.raises(ModelFileError, match="does not fit the tensors"):
+    with pytest.raises(ModelFileError, match=r"backbone\.0\.weight is \(5, 3, 8\), not"):
         load(file)

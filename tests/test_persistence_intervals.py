@@ -13,7 +13,7 @@ from adacap.persistence.intervals import interval_tensors, restore_intervals
 def model():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(33, 3))
-    options = {"n_estimators": 3, "bagging": "folds", "calibration_fraction": 0.2}
+    options = {"n_estimators": 3, "validation": "folds", "calibration_fraction": 0.2}
     settings = {"width": 8, "max_iter": 4, "random_state": 0}
     return AdaCapRegressor(**options, **settings).fit(X, X[:, :2], 1 + np.arange(33) % 2)
 

@@ -13,15 +13,13 @@ def test_root_names():
     assert set(adacap.__all__) == {
         "AdaCapClassifier",
         "AdaCapRegressor",
-        "MLRNetClassifier",
-        "MLRNetRegressor",
+        "Architecture",
         "TableEncoder",
+        "TikhonovHead",
         "__version__",
         "load",
         "make",
         "mlr_loss",
-        "ridge_coef",
-        "smooth",
     }
 
 

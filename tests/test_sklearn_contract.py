@@ -17,7 +17,7 @@ SETTINGS = [
     {"scheme": "adacap", **SMALL},
     {"scheme": "tikhonov", **SMALL},
     {"scheme": "plain", **SMALL},
-    {"n_estimators": 2, "bagging": "folds", "dropout": 0.0, **SMALL},
+    {"n_estimators": 2, "validation": "folds", "architecture": "mlp", **SMALL},
     {},
 ]
 ESTIMATORS = [

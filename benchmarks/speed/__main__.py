@@ -112,7 +112,7 @@ def against_inverse(clock: Clock) -> list[Row]:
         y = (y - y.mean()) / y.std()
 
         def ours(max_iter: int, X: Any = X, y: Any = y) -> None:
-            settings = {"max_iter": max_iter, "refit_net": False, "refit_head": False}
+            settings = {"max_iter": max_iter, "refit": "none"}
             settings |= {"preprocessing": "none", "lambda_init": 10.0, "random_state": 0}
             adacap.make("adacap-mlp", **settings).fit(X, y)
 
@@ -171,7 +171,7 @@ def against_peers(clock: Clock) -> list[Row]:
 # --- (c) a bag of ten -------------------------------------------------------------------------
 
 
-SAME = {"bagging": "seeds", "refit_net": False}  # what one net does, ten times
+SAME = {"validation": 0.2, "refit": "head"}  # what one net does, ten times
 ALIKE = "MLP, J = 512"
 BAGS: dict[str, dict[str, Any]] = {
     ALIKE: {"architecture": "mlp", "width": 512, **SAME},

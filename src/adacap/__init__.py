@@ -9,46 +9,37 @@ from typing import TYPE_CHECKING, Any
 from adacap._version import __version__
 
 if TYPE_CHECKING:
-    from adacap.core import mlr_loss, ridge_coef, smooth
-    from adacap.estimators import (
-        AdaCapClassifier,
-        AdaCapRegressor,
-        MLRNetClassifier,
-        MLRNetRegressor,
-        TableEncoder,
-        make,
-    )
+    from adacap.architectures import Architecture
+    from adacap.core import mlr_loss
+    from adacap.estimators import AdaCapClassifier, AdaCapRegressor, TableEncoder, make
+    from adacap.nn import TikhonovHead
     from adacap.persistence import load
 
 __all__ = [
     "AdaCapClassifier",
     "AdaCapRegressor",
-    "MLRNetClassifier",
-    "MLRNetRegressor",
+    "Architecture",
     "TableEncoder",
+    "TikhonovHead",
     "__version__",
     "load",
     "make",
     "mlr_loss",
-    "ridge_coef",
-    "smooth",
 ]
 
 _HOME = {
     "AdaCapClassifier": "adacap.estimators",
     "AdaCapRegressor": "adacap.estimators",
-    "MLRNetClassifier": "adacap.estimators",
-    "MLRNetRegressor": "adacap.estimators",
+    "Architecture": "adacap.architectures",
     "TableEncoder": "adacap.estimators",
+    "TikhonovHead": "adacap.nn",
     "load": "adacap.persistence",
     "make": "adacap.estimators",
     "mlr_loss": "adacap.core",
-    "ridge_coef": "adacap.core",
-    "smooth": "adacap.core",
 }
 _PACKAGES = (
-    "bench", "core", "datasets", "estimators", "exceptions", "export", "files", "lite",
-    "model_selection", "nn", "page", "persistence", "report", "training",
+    "architectures", "bench", "core", "datasets", "estimators", "exceptions", "export", "files",
+    "lite", "model_selection", "nn", "page", "persistence", "report", "training",
 )  # fmt: skip
 
 

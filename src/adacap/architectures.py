@@ -264,7 +264,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (i
 
 
 def _layer(item: Any, most: int) -> Layer:
-    kind = _KINDS.get(item.get("kind")) if isinstance(item, dict) else None
+    kind = _KINDS.get(str(item.get("kind"))) if isinstance(item, dict) else None
     if kind is None or item.keys() - {"kind"} != {each.name for each in fields(kind)}:
         raise ValueError(f"{item!r:.80} describes no layer.")
     if kind is Residual:

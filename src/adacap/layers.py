@@ -1,8 +1,8 @@
 """Layers, each described once: torch trains them, NumPy predicts with them, ONNX stores them.
 
-A layer names the tensors it holds and says what it computes in a few operations. Whoever runs it
-supplies those: :mod:`adacap.nn` (torch), :mod:`adacap.lite` (NumPy), :mod:`adacap.export` (ONNX).
-Nothing here imports torch.
+A layer names the tensors it holds and says what it computes in a few operations
+(:mod:`adacap.operations`). Whoever runs it supplies those: :mod:`adacap.nn` (torch),
+:mod:`adacap.lite` (NumPy), :mod:`adacap.export` (ONNX). Nothing here imports torch.
 
 All nets of a bag live in the same arrays: weights are ``(K, d_in, d_out)``, features ``(K, n, J)``.
 """
@@ -10,11 +10,14 @@ All nets of a bag live in the same arrays: weights are ``(K, d_in, d_out)``, fea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from adacap.operations import Operations
 
 __all__ = [
-    "ACTIVATIONS", "Activation", "BatchNorm", "Dense", "Dropout", "Gate", "Layer", "Operations",
-    "Residual", "run", "tensors",
+    "ACTIVATIONS", "Activation", "BatchNorm", "Dense", "Dropout", "Gate", "Layer", "Residual",
+    "run", "tensors",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -22,42 +25,6 @@ Tree: TypeAlias = Any  # tensors by name: a mapping, or a torch module that look
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 
 ACTIVATIONS = ("identity", "relu", "selu", "gelu", "silu", "tanh", "mish", "sigmoid")
-
-
-class Operations(Protocol[T]):
-    """What a layer may compute; torch, NumPy and ONNX each have one."""
-
-    def affine(self, x: T, weight: Any, bias: Any) -> T:
-        """``x @ weight + bias``, net by net."""
-        ...
-
-    def batch_norm(self, x: T, tensors: Tree) -> T:
-        """Scaled to mean 0 and deviation 1, then by ``weight`` and ``bias``."""
-        ...
-
-    def activation(self, name: str, x: T) -> T:
-        """An entry of ``ACTIVATIONS``."""
-        ...
-
-    def halves(self, x: T) -> tuple[T, T]:
-        """First and second half of the columns."""
-        ...
-
-    def glu(self, x: T) -> T:
-        """First half of the columns times the sigmoid of the second."""
-        ...
-
-    def multiply(self, x: T, y: T) -> T:
-        """Product, number by number."""
-        ...
-
-    def add(self, x: T, y: T) -> T:
-        """Sum, number by number."""
-        ...
-
-    def dropout(self, x: T, rate: float) -> T:
-        """Some numbers set to 0 while training; nothing in prediction."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from adacap.bench.methods import (
     unavailable,
 )
 from adacap.bench.metrics.contests import CONTESTS
-from adacap.estimators.factory import MLR_NETS
+from adacap.estimators.presets import MLR_NETS
 from adacap.estimators.settings import TUNED
 from adacap.nn.presets import PRESETS
 
@@ -149,7 +149,7 @@ def test_a_preset_is_built_by_its_protocol(name, kind):
     task = "regression" if kind == "regression" else "classification"
     expected = adacap.make(name, task).get_params()
     found = find_method(name).build(kind, 5).get_params()
-    assert found == {**expected, "preprocessing": "none", "random_state": 5, "n_jobs": 1}
+    assert found == {**expected, "preprocessing": "none", "random_state": 5}
 
 
 def test_every_preset_is_registered_under_its_scheme():
@@ -176,7 +176,6 @@ def test_fast_catboost_is_set_as_in_the_paper():
         ("lightgbm", "n_jobs"),
         ("rf", "n_jobs"),
         ("xrf", "n_jobs"),
-        ("adacap-mlp", "n_jobs"),
         ("realmlp-td", "n_threads"),
         ("tabm-d", "n_threads"),
         ("xrfm", "n_threads"),

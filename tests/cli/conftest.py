@@ -126,7 +126,7 @@ def house_model(houses, tmp_path_factory):
     known = table.filter(table.column("price").is_valid())
     X = known.select(["size", "rooms", "city", "sold", "garage"])
     model = AdaCapRegressor(
-        width=16, max_iter=40, n_estimators=3, bagging="folds", random_state=0
+        width=16, max_iter=40, n_estimators=3, validation="folds", random_state=0
     ).fit(X, known.column("price").to_numpy())
     path = tmp_path_factory.mktemp("model") / "houses.adacap"
     model.save(path)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adacap import AdaCapClassifier
+from adacap.estimators.settings import Settings
 
 
 def test_inspect_tells_what_the_model_is(call, house_model):
@@ -26,6 +27,15 @@ def test_inspect_tells_what_the_model_is(call, house_model):
     assert facts["training"][0]["best_iteration"] == model.members_[0].best_iter
     assert facts["provenance"]["n_rows"] == 156
     assert facts["capacity"]["memorisation_gap"] == pytest.approx(model.capacity().memorisation_gap)
+
+
+def test_inspect_shows_the_settings_of_the_fit(call, house_model):
+    path, model = house_model
+    stored = json.loads(call("inspect", path, "--json").stdout)["settings"]
+    assert Settings.from_dict(stored) == model.settings_
+    text = call("inspect", path).stdout
+    assert "max_lr                0.03  (auto)" in text
+    assert "n_estimators          3\n" in text
 
 
 def test_inspect_of_a_classifier(call):

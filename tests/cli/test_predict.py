@@ -260,7 +260,7 @@ def test_memory_does_not_grow_with_the_file(peak, tmp_path):
 def test_two_million_rows(start, peak, tmp_path):
     """Peak memory below 1.5 GB, progress shown, complete after Ctrl-C and a resume."""
     data = write_long(tmp_path / "long.parquet", 2_000_000, n_numbers=10, row_group=1_000_000)
-    long_model(tmp_path / "m.adacap", data, n_estimators=5, bagging="folds")
+    long_model(tmp_path / "m.adacap", data, n_estimators=5, validation="folds")
     command = ["predict", "m.adacap", data, "-o", "out.parquet", "--id", "id"]
     process = start(*command, cwd=tmp_path)
     assert "--resume" in interrupt(process, tmp_path / ".out.parquet.part", least=10)

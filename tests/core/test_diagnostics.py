@@ -12,10 +12,9 @@ from adacap.core.diagnostics import (
     permutation_p_value,
     press_r2,
 )
-from adacap.core.leave_one_out import loo_residuals
-from adacap.core.losses import LOSSES
+from adacap.core.mlr import LOSSES
 from adacap.core.permutation import draw_permutations
-from adacap.core.tikhonov import ridge_fit
+from adacap.core.ridge import Ridge
 
 
 @pytest.mark.parametrize("loss", ["rmse", "bce", "ce"])
@@ -29,7 +28,7 @@ def test_every_label_set_is_fitted_as_if_alone(normal, seed, loss, weighted, d):
     found = label_fits(A, Y, draws, 0.7, loss=loss, sample_weight=w)
     for k, index in enumerate([torch.arange(30), *draws]):
         labels = Y[index].double()
-        fitted = ridge_fit(A, labels, 0.7, sample_weight=w, fit_intercept=True).fitted
+        fitted = Ridge(A, 0.7, sample_weight=w, fit_intercept=True).solve(labels).fitted
         alone = LOSSES[loss](fitted.unsqueeze(1), labels.unsqueeze(1), w)
         torch.testing.assert_close(found[k], alone[0])
 
@@ -83,11 +82,11 @@ def test_p_value_is_uniform_without_a_signal(normal, seed):
 
 def test_press_is_the_error_of_refits(normal):
     A, Y = normal(20, 4), normal(20, 2)
-    residuals, _ = loo_residuals(A, Y, 0.5)
+    residuals, _ = Ridge(A, 0.5, fit_intercept=True).loo(Y)
     total = 0.0
     for i in range(20):
         keep = torch.arange(20) != i
-        fit = ridge_fit(A[keep], Y[keep], 0.5, fit_intercept=True)
+        fit = Ridge(A[keep], 0.5, fit_intercept=True).solve(Y[keep])
         total += float((Y[i] - A[i] @ fit.coef - fit.intercept).square().sum())
     expected = 1 - total / float((Y - Y.mean(0)).square().sum())
     assert press_r2(residuals, Y) == pytest.approx(expected)
@@ -99,7 +98,7 @@ def test_press_of_a_constant_target_is_unknown():
 
 def test_cook_distance_is_exact_for_least_squares(normal):
     A, Y = normal(25, 3), normal(25, 1)
-    residuals, leverage = loo_residuals(A, Y, 1e-9)
+    residuals, leverage = Ridge(A, 1e-9, fit_intercept=True).loo(Y)
     X = torch.cat([torch.ones(25, 1, dtype=torch.float64), A], 1)
     full = X @ torch.linalg.lstsq(X, Y).solution
     variance = (Y - full).square().sum() / (25 - 4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from adacap.core import dithered_mlr_loss, mlr_loss, ridge_coef, stack_labels
+from adacap.core import Ridge, dithered_mlr_loss, mlr_loss, stack_labels
 from adacap.core.permutation import draw_permutations
 
 T = 3
@@ -181,8 +181,11 @@ def test_without_noise_it_is_the_mlr_loss(case):
 def test_the_output_layer_is_that_of_the_labels_without_noise(case, loss):
     hidden, labels, xi, _ = case
     result = dithered_mlr_loss(hidden.requires_grad_(), labels, 0.5, structured=xi, loss=loss)
-    torch.testing.assert_close(result.ridge.coef, ridge_coef(hidden, labels[:, 0], 0.5))
-    assert not result.ridge.coef.requires_grad
+    expected = Ridge(hidden.detach(), 0.5).solve(labels[:, 0])
+    for ours, theirs in zip(result.layer, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+        assert not ours.requires_grad
+    assert result.ridge.dof() == Ridge(hidden, 0.5).dof()
 
 
 def test_a_weight_of_two_is_the_row_twice(case):
@@ -197,6 +200,19 @@ def test_a_weight_of_two_is_the_row_twice(case):
         hidden[twice], labels[twice], 0.5, structured=xi[twice], target=eps[twice]
     ).value
     torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("loss", ["rmse", "bce"])
+def test_nets_do_not_mix(case, loss):
+    hidden, labels, xi, _ = case
+    labels = labels if loss == "rmse" else labels.sign()
+    lam = torch.tensor([0.2, 3.0], dtype=torch.float64)
+    both = [torch.stack([part, part.flip(0)]) for part in (hidden, labels, xi)]
+    together = dithered_mlr_loss(both[0], both[1], lam, structured=both[2], loss=loss)
+    for k in range(2):
+        alone = dithered_mlr_loss(both[0][k], both[1][k], lam[k], structured=both[2][k], loss=loss)
+        torch.testing.assert_close(together.value[k], alone.value)
+        torch.testing.assert_close(together.layer.coef[k], alone.layer.coef)
 
 
 def test_target_dither_of_classes_is_refused(case):

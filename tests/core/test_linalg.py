@@ -5,14 +5,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from adacap.core import linalg
-from adacap.core.linalg import (
-    _LEAST_ROWS,
-    cholesky_of_gram,
-    gram,
-    safe_cholesky,
-    upper_products,
-)
+from adacap.core.linalg import cholesky_in_float64, gram, safe_cholesky
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
 
@@ -43,7 +36,7 @@ def test_gram_is_the_product_plus_lambda(normal, shape):
 def test_factor_gives_the_matrix_back(normal, batch, factorise):
     F, lam = normal(*batch, 6, 4), torch.full(batch, 0.3, dtype=torch.float64)
     M = gram(F, lam)
-    L = safe_cholesky(M) if factorise == "matrix" else cholesky_of_gram(F, lam)
+    L = safe_cholesky(M) if factorise == "matrix" else cholesky_in_float64(F, lam)
     torch.testing.assert_close(L @ L.mT, M)
     assert torch.equal(L, L.tril())
 
@@ -85,7 +78,7 @@ def test_dependent_columns_are_rescued_without_jitter(normal):
     F = 30 * normal(200, 2, dtype=torch.float32) @ normal(2, 40, dtype=torch.float32)
     lam = torch.tensor(1e-3)
     assert torch.linalg.cholesky_ex(gram(F, lam)).info
-    L = cholesky_of_gram(F, lam)
+    L = cholesky_in_float64(F, lam)
     assert L.dtype == torch.float32
     M = gram(F.double(), lam.double())
     torch.testing.assert_close(L.double() @ L.mT.double(), M, rtol=1e-5, atol=1e-5 * float(M.max()))
@@ -135,29 +128,3 @@ def test_the_matrix_and_lambda_of_the_caller_stay(entry, expectation):
         safe_cholesky(M, lam)
     assert torch.equal(M, before)
     assert lam == 0.1
-
-
-@pytest.fixture
-def threads():
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize("wide", [True, False], ids=["wide", "narrow"])
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
-@pytest.mark.parametrize("n_rows", [100, 2 * _LEAST_ROWS + 1, 3 * _LEAST_ROWS + 2])
-@pytest.mark.parametrize("batch", [(), (1,), (2,)], ids=["none", "one", "two"])
-def test_upper_products_do_not_depend_on_how_rows_are_divided(
-    normal, threads, n_threads, n_rows, batch, wide, monkeypatch
-):
-    monkeypatch.setattr(linalg, "has_wide_vectors", lambda: wide)
-    threads(n_threads)
-    d, width = 150, 170
-    factor = normal(*batch, n_rows, width)
-    out = factor.new_full((*batch, width, width), torch.nan)
-    upper_products(factor, d, out)
-    expected = (factor.mT @ factor)[..., :d, :]
-    upper = torch.ones(d, width, dtype=torch.bool).triu()
-    torch.testing.assert_close(out[..., :d, :width][..., upper], expected[..., upper])
-    assert out[..., d:, :].isnan().all()

@@ -10,7 +10,8 @@ import adacap
 from adacap import AdaCapClassifier
 from adacap.estimators.calibration import fit_temperature, reliability
 
-TINY = {"width": 16, "max_iter": 20, "random_state": 0}
+# Nets with dropout are trained one by one, with a warning.
+TINY = {"architecture": "mlp", "width": 16, "max_iter": 20, "random_state": 0}
 
 
 def classifier(**options):
@@ -60,12 +61,14 @@ def test_a_weight_of_two_is_the_row_twice(seed):
     assert once == pytest.approx(twice, rel=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"scheme": "adacap"}, {"scheme": "plain", "dropout": 0.0}])
-@pytest.mark.parametrize("bag", [{}, {"n_estimators": 3, "bagging": "folds"}], ids=["one", "bag"])
+@pytest.mark.parametrize("options", [{"scheme": "adacap"}, {"scheme": "plain"}])
+@pytest.mark.parametrize(
+    "bag", [{}, {"n_estimators": 3, "validation": "folds"}], ids=["one", "bag"]
+)
 def test_predictions_do_not_change(options, bag, table):
     X, y, X_new, _ = table
     hot = classifier(**options, **bag).fit(X, y)
-    cold = classifier(**options, **bag, temperature=1).fit(X, y)
+    cold = classifier(**options, **bag, calibration_fraction=None).fit(X, y)
     assert cold.temperature_ == 1
     np.testing.assert_array_equal(hot.predict(X_new), cold.predict(X_new))
     np.testing.assert_array_equal(hot._outputs(X_new), cold._outputs(X_new))
@@ -78,8 +81,11 @@ def test_predictions_do_not_change(options, bag, table):
 def test_outputs_of_the_solved_layer_become_probabilities(table):
     """Fitted values of ±1 or one-hot codes are no logits; on new rows the gain is large."""
     X, y, X_new, y_new = table
-    model = classifier(scheme="adacap", n_estimators=3, bagging="folds").fit(X, y)
-    as_is = classifier(scheme="adacap", n_estimators=3, bagging="folds", temperature=1.0).fit(X, y)
+    model = classifier(scheme="adacap", n_estimators=3, validation="folds").fit(X, y)
+    as_is = classifier(
+        scheme="adacap", n_estimators=3, validation="folds", calibration_fraction=None
+    )
+    as_is.fit(X, y)
     assert model.temperature_ < 0.8
     assert log_loss(y_new, model.predict_proba(X_new)) < log_loss(y_new, as_is.predict_proba(X_new))
     assert model.reliability(X_new, y_new).ece < as_is.reliability(X_new, y_new).ece
@@ -87,13 +93,13 @@ def test_outputs_of_the_solved_layer_become_probabilities(table):
 
 def test_rows_held_out_do_not_make_a_plain_net_surer(table):
     X, y = table[:2]
-    assert classifier(dropout=0.0).fit(X, y).temperature_ >= 1
-    assert classifier(validation_fraction=0.0).fit(X, y).temperature_ == 1
+    assert classifier().fit(X, y).temperature_ >= 1
+    assert classifier(validation=0.0).fit(X, y).temperature_ == 1
 
 
 def test_temperature_from_the_members_that_held_rows_out(table):
     X, y = table[:2]
-    model = classifier(scheme="tikhonov", n_estimators=3, bagging="folds").fit(X[:159], y[:159])
+    model = classifier(scheme="tikhonov", n_estimators=3, validation="folds").fit(X[:159], y[:159])
     outputs = np.concatenate([m.held_out.outputs.numpy() for m in model.members_])
     order = order_of(X[:159], y[:159])
     held = np.concatenate([order[m.rows.valid.numpy()] for m in model.members_])
@@ -112,7 +118,7 @@ def order_of(X, y):
 
 def test_rows_set_aside_and_fresh_rows(table):
     X, y, X_new, y_new = table
-    model = classifier(dropout=0.0, calibration_fraction=0.3).fit(X, y)
+    model = classifier(calibration_fraction=0.3).fit(X, y)
     rows = model.members_[0].rows
     assert len(rows.train) + len(rows.valid) == 112
     assert set(model.classes_) == set(y)
@@ -153,15 +159,9 @@ def test_saved_loaded_and_light(table, tmp_path):
     np.testing.assert_allclose(light.predict_proba(X_new), model.predict_proba(X_new), atol=1e-5)
 
 
-@pytest.mark.parametrize("value", [0, -1.0, np.inf, "hot", None, True])
-def test_temperature_is_checked(value, table):
-    with pytest.raises(ValueError, match="temperature must be 'auto' or a positive float"):
-        classifier(temperature=value).fit(*table[:2])
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.0, "some", None])
+@pytest.mark.parametrize("value", [-0.1, 1.0, "some", True])
 def test_calibration_fraction_is_checked(value, table):
-    with pytest.raises(ValueError, match=r"calibration_fraction must be in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"calibration_fraction must be a number in \[0, 1\)"):
         classifier(calibration_fraction=value).fit(*table[:2])
 
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from adacap.core.leave_one_out import loo_residuals
 from sklearn.exceptions import NotFittedError
 
 from adacap import AdaCapClassifier, AdaCapRegressor, load
 from adacap.core.diagnostics import permutation_p_value
-from adacap.core.leave_one_out import loo_residuals
 from adacap.exceptions import ModelFileError
 from adacap.persistence.files import read, write
 
@@ -71,7 +71,7 @@ def test_positions_count_rows_of_weight_zero_and_repeated_rows(data):
     whole = AdaCapRegressor(**TINY).fit(X, y).capacity()
     assert (whole.n_rows, whole.n_distinct) == (65, 60)
     assert sorted(whole.rows) == list(range(60))
-    assert whole.n_solved == 65
+    assert whole.n_solved == pytest.approx(60)  # the mean weight of different rows is 1
     assert "65 rows (5 repeated)" in str(whole)
 
 
@@ -102,7 +102,7 @@ def test_signal_and_noise_are_told_apart(seed):
 
 def test_a_net_that_memorises_is_told(data):
     rng = np.random.default_rng(0)
-    options = {"lambda_init": 1e-6, "max_lr": 1e-5, "validation_fraction": 0.0}
+    options = {"lambda_init": 1e-6, "max_lr": 1e-5, "validation": 0.0}
     model = AdaCapRegressor(width=256, max_iter=2, **options).fit(data.X, rng.normal(size=60))
     capacity = model.capacity()
     assert capacity.memorised > 0.5
@@ -119,9 +119,9 @@ def test_rows_that_an_earlier_fit_may_have_seen_are_no_held_out_rows(data):
     assert {member.holdout_p_value for member in capacity.members} == {None}
 
 
-@pytest.mark.parametrize("bagging", ["seeds", "folds"])
-def test_an_ensemble_is_read_per_member_and_as_a_whole(data, bagging):
-    model = AdaCapRegressor(n_estimators=3, bagging=bagging, **TINY).fit(data.X, data.y)
+@pytest.mark.parametrize("validation", [0.2, "folds"])
+def test_an_ensemble_is_read_per_member_and_as_a_whole(data, validation):
+    model = AdaCapRegressor(n_estimators=3, validation=validation, **TINY).fit(data.X, data.y)
     capacity = model.capacity()
     assert len(capacity.members) == 3
     assert capacity.fit_true == pytest.approx(np.mean([m.fit_true for m in capacity.members]))
@@ -198,7 +198,7 @@ def test_needs_a_fit():
         lambda d: AdaCapRegressor(**TINY).fit(d.X, d.y),
         lambda d: AdaCapRegressor(n_estimators=2, **TINY).fit(d.X, np.column_stack([d.y, -d.y])),
         lambda d: AdaCapClassifier(**TINY).fit(d.X, d.binary),
-        lambda d: AdaCapRegressor(validation_fraction=0.0, **TINY).fit(d.X, d.y),
+        lambda d: AdaCapRegressor(validation=0.0, **TINY).fit(d.X, d.y),
     ],
 )
 def test_a_loaded_model_has_the_same_capacity(make, data, tmp_path):
@@ -252,17 +252,17 @@ def test_no_global_generator_moves(data):
 
 
 def test_members_on_apart_rows_are_averaged_and_others_are_not(data):
-    folds = AdaCapRegressor(n_estimators=3, bagging="folds", **TINY).fit(data.X, data.y)
+    folds = AdaCapRegressor(n_estimators=3, validation="folds", **TINY).fit(data.X, data.y)
     losses = [member.held_out.lowest_losses for member in folds.members_]
     expected = permutation_p_value(torch.stack(losses).mean(0))
     assert folds.capacity().holdout_p_value == expected
-    seeds = AdaCapRegressor(n_estimators=3, bagging="seeds", **TINY).fit(data.X, data.y)
+    seeds = AdaCapRegressor(n_estimators=3, validation=0.2, **TINY).fit(data.X, data.y)
     each = [permutation_p_value(member.held_out.lowest_losses) for member in seeds.members_]
     assert seeds.capacity().holdout_p_value == pytest.approx(min(1, 2 * np.mean(each)))
 
 
 def test_rows_to_validate_on_are_the_same_for_all_members(data):
-    bag = AdaCapRegressor(n_estimators=2, bagging="seeds", **TINY)
+    bag = AdaCapRegressor(n_estimators=2, validation=0.2, **TINY)
     bag.fit(data.X[:40], data.y[:40], X_val=data.X[40:], y_val=data.y[40:])
     losses = [member.held_out.lowest_losses for member in bag.members_]
     expected = permutation_p_value(torch.stack(losses).mean(0))

@@ -94,7 +94,7 @@ def test_probabilities_are_shares(scheme, target, data):
 
 def test_a_net_that_overflows_gives_certainty_not_nan(data):
     model = AdaCapClassifier(
-        scheme="plain", max_lr=1e4, optimizer="sgd", scheduler="constant", validation_fraction=0,
+        scheme="plain", max_lr=1e4, optimizer=("sgd", "constant"), validation=0,
         **SMALL | {"max_iter": 3},
     )  # fmt: skip
     model.fit(data.X, data.binary)
@@ -169,7 +169,9 @@ def test_a_hold_out_keeps_the_shares_of_the_classes(data):
     model = AdaCapClassifier(**SMALL).fit(data.X, y)
     held = model.members_[0].rows.valid
     assert len(held) == 12
-    bag = AdaCapClassifier(n_estimators=5, bagging="folds", dropout=0, **SMALL).fit(data.X, y)
+    bag = AdaCapClassifier(n_estimators=5, validation="folds", architecture="mlp", **SMALL).fit(
+        data.X, y
+    )
     assert [len(m.rows.valid) for m in bag.members_] == [12] * 5
 
 

@@ -71,7 +71,7 @@ def test_a_first_fit_that_fails_leaves_no_attribute(kind, failure, data):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_later_fit_that_fails_leaves_the_fitted_model(kind, warm_start, failure, data):
     y = data.target(kind)
-    model = kind(warm_start=warm_start, n_estimators=2, dropout=0, **SMALL).fit(data.X, y)
+    model = kind(warm_start=warm_start, n_estimators=2, architecture="mlp", **SMALL).fit(data.X, y)
     options, change = FAILURES[failure]
     model.set_params(**options)
     before, predicted = snapshot(model), outputs(model, data.X)
@@ -82,7 +82,7 @@ def test_a_later_fit_that_fails_leaves_the_fitted_model(kind, warm_start, failur
 
 
 def test_fit_writes_no_parameter(kind, data):
-    model = kind(lambda_grid=[0.1, 1.0, 10.0], callbacks=[Callback()], **ONE)
+    model = kind(lambda_init=[0.1, 1.0, 10.0], callbacks=[Callback()], **ONE)
     before = model.get_params()
     model.fit(data.X, data.target(kind))
     assert model.get_params() == before

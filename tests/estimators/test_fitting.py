@@ -4,18 +4,20 @@ import time
 import warnings
 from contextlib import contextmanager, nullcontext
 
+import joblib
 import numpy as np
 import pytest
 import torch
+from adacap.estimators.building import seeded
 from torch import nn
 
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.estimators import fitting
-from adacap.estimators.building import seeded
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
 ONE = SMALL | {"n_estimators": 1}
+DROPOUT = Architecture("glu", dropout=0.2)
 # Adam turns a gradient that is zero but for rounding into a full step; SGD keeps rounding small.
 GENTLE = SMALL | {"optimizer": "sgd", "max_lr": 0.1}
 
@@ -117,11 +119,13 @@ def assert_same_members(together, alone, X):
     assert n_compared > 0
 
 
-@pytest.mark.parametrize("bagging", ["seeds", "folds"])
+@pytest.mark.parametrize("validation", [0.2, "folds"])
 @pytest.mark.parametrize("architecture", ["glu", "snn", "mlp", "resblock", Own])
-def test_stacked_training_is_training_one_by_one(architecture, bagging, data, apart):
+def test_stacked_training_is_training_one_by_one(architecture, validation, data, apart):
     def model():
-        return AdaCapRegressor(architecture=architecture, n_estimators=3, bagging=bagging, **GENTLE)
+        return AdaCapRegressor(
+            architecture=architecture, n_estimators=3, validation=validation, **GENTLE
+        )
 
     together, alone = model().fit(data.X, data.y), apart(model(), data.X, data.y)
     assert_same_members(together, alone, data.X)
@@ -134,7 +138,7 @@ def test_stacked_predictions_are_those_of_nets_trained_one_by_one(scheme, target
 
     def model():
         kind = AdaCapRegressor if target == "y" else AdaCapClassifier
-        return kind(scheme=scheme, n_estimators=3, dropout=0.0, validation_fraction=0, **GENTLE)
+        return kind(architecture="mlp", scheme=scheme, n_estimators=3, validation=0, **GENTLE)
 
     y = getattr(data, target)
     together, alone = model().fit(data.X, y), apart(model(), data.X, y)
@@ -147,7 +151,7 @@ def test_stacked_predictions_are_those_of_nets_trained_one_by_one(scheme, target
 @pytest.mark.parametrize("target", ["binary", "multiclass"])
 def test_stacked_folds_of_classes_are_those_trained_one_by_one(target, data, apart):
     def model():
-        return AdaCapClassifier(n_estimators=3, bagging="folds", dropout=0.0, **GENTLE)
+        return AdaCapClassifier(architecture="mlp", n_estimators=3, validation="folds", **GENTLE)
 
     y = getattr(data, target)
     assert_same_members(model().fit(data.X, y), apart(model(), data.X, y), data.X)
@@ -174,7 +178,7 @@ def test_weights_and_minibatches_stack_too(data, apart):
 
 def test_folds_are_trained_as_one_though_rows_are_left_over(data, apart):
     def model():
-        return AdaCapRegressor(n_estimators=4, bagging="folds", **GENTLE)
+        return AdaCapRegressor(n_estimators=4, validation="folds", **GENTLE)
 
     X, y = data.X[:58], data.y[:58]
     together, alone = model().fit(X, y), apart(model(), X, y)
@@ -191,7 +195,7 @@ def test_groups_that_fit_in_memory_are_the_same_nets(data, monkeypatch):
 
 def test_member_0_of_a_bag_of_seeds_is_the_single_net(data, apart):
     single = AdaCapRegressor(**ONE).fit(data.X, data.y)
-    bag = apart(AdaCapRegressor(n_estimators=3, bagging="seeds", **SMALL), data.X, data.y)
+    bag = apart(AdaCapRegressor(n_estimators=3, validation=0.2, **SMALL), data.X, data.y)
     state, first = single.members_[0].network.state_dict(), bag.members_[0].network.state_dict()
     assert single.seeds_ == bag.seeds_[:1]
     assert all(torch.equal(state[name], first[name]) for name in state)
@@ -200,7 +204,7 @@ def test_member_0_of_a_bag_of_seeds_is_the_single_net(data, apart):
 
 def test_stacked_member_0_is_the_single_net_up_to_rounding(data):
     single = AdaCapRegressor(**ONE).fit(data.X, data.y)
-    bag = AdaCapRegressor(n_estimators=3, bagging="seeds", **SMALL).fit(data.X, data.y)
+    bag = AdaCapRegressor(n_estimators=3, validation=0.2, **SMALL).fit(data.X, data.y)
     np.testing.assert_allclose(single.history_["loss"], bag.history_["loss"], rtol=1e-3, atol=1e-4)
     assert single.best_iter_ == bag.members_[0].best_iter
 
@@ -214,7 +218,7 @@ def test_the_prediction_of_a_bag_is_the_mean_of_its_members(data):
 
 
 def test_folds_hold_out_every_row_once(data):
-    bag = AdaCapRegressor(n_estimators=5, bagging="folds", **SMALL).fit(data.X, data.y)
+    bag = AdaCapRegressor(n_estimators=5, validation="folds", **SMALL).fit(data.X, data.y)
     held = torch.cat([m.rows.valid for m in bag.members_])
     assert held.sort().values.tolist() == list(range(60))
 
@@ -232,7 +236,7 @@ def test_members_of_a_bag_of_seeds_differ_in_all_their_draws(data):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"dropout": 0.2}, r"layer 'backbone\.\d' \(Dropout\) draws random numbers"),
+        ({"architecture": DROPOUT}, r"layer 'backbone\.\d' \(Dropout\) draws random numbers"),
         ({"architecture": FlattensRows}, "torch.func cannot batch it: "),
         ({"optimizer": "adafactor"}, "the optimizer 'adafactor' may mix their weights"),
         ({"optimizer": torch.optim.SGD}, "the optimizer .*SGD.* may mix their weights"),
@@ -253,14 +257,14 @@ def test_falling_back_says_why_once_and_where(options, reason, data):
 def test_a_single_net_never_warns(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AdaCapRegressor(dropout=0.2, **ONE).fit(data.X, data.y)
+        AdaCapRegressor(architecture=DROPOUT, **ONE).fit(data.X, data.y)
 
 
 def test_a_member_that_diverges_does_not_harm_the_others(data):
     """One of two nets sees its loss overflow: they are trained again, apart."""
 
     model = AdaCapRegressor(
-        architecture=fragile(2), n_estimators=2, scheme="plain", refit_net=False, **SMALL
+        architecture=fragile(2), n_estimators=2, scheme="plain", refit="head", **SMALL
     )
     with told_of_divergence():
         model.fit(data.X, data.y)
@@ -281,13 +285,15 @@ def divided(monkeypatch, two_threads):
 
 
 @pytest.mark.usefixtures("global_state_untouched")
-@pytest.mark.parametrize("bagging", ["seeds", "folds"])
+@pytest.mark.parametrize("validation", [0.2, "folds"])
 @pytest.mark.parametrize("architecture", ["glu", "mlp", Own])
 def test_members_in_threads_are_those_trained_one_by_one(
-    architecture, bagging, data, apart, divided
+    architecture, validation, data, apart, divided
 ):
     def model():
-        return AdaCapRegressor(architecture=architecture, n_estimators=4, bagging=bagging, **GENTLE)
+        return AdaCapRegressor(
+            architecture=architecture, n_estimators=4, validation=validation, **GENTLE
+        )
 
     in_threads = model().fit(data.X, data.y)
     assert divided
@@ -330,24 +336,25 @@ def test_one_bar_speaks_for_all_threads(data, divided, monkeypatch):
 @pytest.mark.usefixtures("global_state_untouched")
 def test_a_net_that_diverges_in_a_thread_is_told(data, divided):
     model = AdaCapRegressor(
-        architecture=fragile(4), n_estimators=4, scheme="plain", refit_net=False, **SMALL
+        architecture=fragile(4), n_estimators=4, scheme="plain", refit="head", **SMALL
     )
     with told_of_divergence():
         model.fit(data.X, data.y)
     assert divided == [2]
 
 
-# ------------------------------------------------------------------------ n_jobs, seeds
+# --------------------------------------------------------------------- processes, seeds
 
 
 @pytest.mark.parametrize(
-    ("options", "falls_back"), [({}, False), ({"dropout": 0.2}, True)], ids=["stacked", "apart"]
+    ("architecture", "falls_back"), [("glu", False), (DROPOUT, True)], ids=["stacked", "apart"]
 )
-def test_n_jobs_does_not_change_the_result(options, falls_back, data):
+def test_processes_do_not_change_the_result(architecture, falls_back, data):
     predictions = []
     for n_jobs in (None, 1, 2):
-        model = AdaCapRegressor(n_estimators=3, n_jobs=n_jobs, **SMALL, **options)
-        with pytest.warns(UserWarning, match="one by one") if falls_back else nullcontext():
+        model = AdaCapRegressor(architecture=architecture, n_estimators=3, **SMALL)
+        told = pytest.warns(UserWarning, match="one by one") if falls_back else nullcontext()
+        with told, joblib.parallel_config(n_jobs=n_jobs):
             predictions.append(model.fit(data.X, data.y).predict(data.X))
     np.testing.assert_array_equal(predictions[1], predictions[0])
     np.testing.assert_array_equal(predictions[2], predictions[0])
@@ -369,7 +376,7 @@ def test_seeded_gives_the_generator_back():
 
 def test_refit_net_trains_on_all_rows_up_to_the_best_iteration(data):
     rows = Rows()
-    model = AdaCapRegressor(refit_net=True, callbacks=[rows], **ONE).fit(data.X, data.y)
+    model = AdaCapRegressor(refit="net", callbacks=[rows], **ONE).fit(data.X, data.y)
     first, again = rows.runs
     assert set(first) == {48}
     assert set(again) == {60}
@@ -380,14 +387,14 @@ def test_refit_net_trains_on_all_rows_up_to_the_best_iteration(data):
 
 def test_refit_net_off_trains_once(data):
     rows = Rows()
-    AdaCapRegressor(refit_net=False, callbacks=[rows], **ONE).fit(data.X, data.y)
+    AdaCapRegressor(refit="head", callbacks=[rows], **ONE).fit(data.X, data.y)
     assert [set(run) for run in rows.runs] == [{48}]
 
 
 def test_a_fresh_net_is_trained_anew(data):
     """The second training starts from the weights of the first, and ends elsewhere."""
-    options = ONE | {"validation_fraction": 0.2, "refit_head": False}
-    anew = AdaCapRegressor(refit_net=True, **options).fit(data.X, data.y)
+    options = ONE | {"validation": 0.2}
+    anew = AdaCapRegressor(refit="net", **options).fit(data.X, data.y)
     # The same by hand: all rows, no hold-out, as many steps, the schedule of the first run.
     steps = anew.best_iter_ + 1
 
@@ -395,7 +402,7 @@ def test_a_fresh_net_is_trained_anew(data):
         def on_step(self, state):
             state.stop = state.step + 1 >= steps
 
-    by_hand = AdaCapRegressor(callbacks=[Stop()], **options | {"validation_fraction": 0})
+    by_hand = AdaCapRegressor(callbacks=[Stop()], **options | {"validation": 0})
     np.testing.assert_array_equal(anew.predict(data.X), by_hand.fit(data.X, data.y).predict(data.X))
 
 
@@ -403,11 +410,11 @@ def test_a_fresh_net_is_trained_anew(data):
     ("options", "n_runs"),
     [
         ({}, 2),
-        ({"validation_fraction": 0.05}, 1),
-        ({"validation_fraction": 0}, 1),
-        ({"n_estimators": 2, "bagging": "seeds"}, 2),
+        ({"validation": 0.05}, 1),
+        ({"validation": 0}, 1),
+        ({"n_estimators": 2, "validation": 0.2}, 2),
         ({"n_estimators": 2}, 1),
-        ({"n_estimators": 2, "bagging": "folds"}, 1),
+        ({"n_estimators": 2, "validation": "folds"}, 1),
         ({"warm_start": True}, 1),
     ],
     ids=lambda value: str(value).split(" at 0x")[0],
@@ -420,9 +427,7 @@ def test_auto_trains_anew_where_much_is_held_out(options, n_runs, data):
 
 def test_refit_head_solves_on_all_rows(data):
     """With a given net, the output layer is the ridge solution on all rows."""
-    model = AdaCapRegressor(refit_net=False, refit_head=True, preprocessing="none", **ONE).fit(
-        data.X, data.y
-    )
+    model = AdaCapRegressor(refit="head", preprocessing="none", **ONE).fit(data.X, data.y)
     backbone, head = model.network_
     with torch.no_grad():
         A = backbone(torch.as_tensor(data.X, dtype=torch.float32)).double().numpy()
@@ -434,9 +439,9 @@ def test_refit_head_solves_on_all_rows(data):
 
 
 def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
-    options = ONE | {"refit_net": False, "max_iter": 5}
-    on = AdaCapRegressor(refit_head=True, **options).fit(data.X, data.y)
-    off = AdaCapRegressor(refit_head=False, **options).fit(data.X, data.y)
+    options = ONE | {"max_iter": 5}
+    on = AdaCapRegressor(refit="head", **options).fit(data.X, data.y)
+    off = AdaCapRegressor(refit="none", **options).fit(data.X, data.y)
     assert on.history_["loss"] == off.history_["loss"]
     assert not torch.equal(on.network_[1].weight, off.network_[1].weight)
     assert torch.equal(on.network_[0][0].weight, off.network_[0][0].weight)
@@ -447,7 +452,7 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"n_estimators": 3}, {"scheme": "plain", "n_estimators": 3}, {"refit_net": False}],
+    [{}, {"n_estimators": 3}, {"scheme": "plain", "n_estimators": 3}, {"refit": "head"}],
     ids=lambda value: str(value).split(" at 0x")[0],
 )
 @pytest.mark.filterwarnings("ignore:The 3 members are trained one by one:UserWarning")

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 import torch
+from adacap.core.leave_one_out import loo_residuals
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 
 import adacap
 from adacap import AdaCapRegressor
 from adacap.core.conformal import conformal_quantile, cv_plus
-from adacap.core.leave_one_out import loo_residuals
 from adacap.estimators.intervals import LOO_INFLATION
 
 TINY = {"width": 16, "max_iter": 20, "max_lr": 0.05, "lambda_init": 1.0, "random_state": 0}
 ONE = {"n_estimators": 1}
-FOLDS = {"n_estimators": 3, "bagging": "folds"}
+FOLDS = {"n_estimators": 3, "validation": "folds"}
 
 
 def regressor(**options):
@@ -92,12 +92,12 @@ def test_cv_plus_is_the_formula_on_the_members(bag, table):
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_estimators": 3, "bagging": "seeds"}, ONE, {**FOLDS, "refit_net": True}],
+    [{"n_estimators": 3, "validation": 0.2}, ONE, {**FOLDS, "refit": "net"}],
     ids=["seeds", "one", "anew"],
 )
 def test_cv_plus_needs_folds_that_nets_have_not_seen(options, table):
     model = regressor(**options).fit(*table[:2])
-    with pytest.raises(ValueError, match=r"method='cv\+' needs a net per fold.*bagging='folds'"):
+    with pytest.raises(ValueError, match=r"method='cv\+' needs a net per fold.*validation='folds'"):
         model.predict_interval(table[2], method="cv+")
 
 
@@ -127,7 +127,7 @@ def test_rows_set_aside_are_seen_by_nothing(table):
 def test_split_is_the_conformal_quantile_around_the_prediction(table):
     X, y, X_new, _ = table
     model = regressor(calibration_fraction=0.25).fit(X, y)
-    half = conformal_quantile(model.intervals_.split.values, 0.8)[0] * model.codec_.scale[0]
+    half = conformal_quantile(model.intervals_.split.values, 0.8)[0] * abs(model.codec_.scale[0])
     found = model.predict_interval(X_new, 0.8, "split")
     np.testing.assert_allclose(found.mean(1), model.predict(X_new), rtol=1e-5)
     np.testing.assert_allclose(np.diff(found)[:, 0], 2 * half, rtol=1e-6)
@@ -160,7 +160,7 @@ def test_setting_rows_aside_does_not_go_with_going_on(table):
 
 def test_loo_errors_are_those_of_the_output_layer(table):
     X, y = table[:2]
-    model = regressor(validation_fraction=0.0, **ONE).fit(X, y)
+    model = regressor(validation=0.0, **ONE).fit(X, y)
     member = model.members_[0]
     with torch.no_grad():
         hidden = member.network[0](torch.from_numpy(model.encoder_.transform(X)))
@@ -181,7 +181,7 @@ def test_loo_of_a_bag_is_that_of_the_mean(bag):
 def test_features_that_memorise_are_found_out():
     """The factor is the error on rows held out over the leave-one-out error on those learnt."""
     X, y = make_friedman1(80, noise=0.1, random_state=0)
-    model = regressor(max_iter=60, width=64, refit_net=False, **ONE).fit(X, y)
+    model = regressor(max_iter=60, width=64, refit="head", **ONE).fit(X, y)
     member = model.members_[0]
     seen = ~torch.isin(member.left_out.index, member.rows.valid)
     assert seen.sum() == 64
@@ -220,7 +220,7 @@ def test_auto_prefers_the_stronger_guarantee(bag, table):
     np.testing.assert_array_equal(
         both.predict_interval(X_new, 0.8), both.predict_interval(X_new, 0.8, "split")
     )
-    plain = regressor(scheme="plain", dropout=0.0, **FOLDS).fit(X, y)
+    plain = regressor(scheme="plain", **FOLDS).fit(X, y)
     assert plain.intervals_.resolve("auto") == "cv+"
 
 

@@ -9,7 +9,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from adacap import AdaCapClassifier, AdaCapRegressor, make
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, make
+from adacap.estimators.mlr_net import MLRNetRegressor
 from adacap.nn.presets import PRESETS
 
 SMALL = {"width": 16, "max_iter": 10, "random_state": 0}
@@ -40,7 +41,7 @@ def test_there_are_eight_architectures_under_three_schemes():
 def test_our_own_settings(name, task, width):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    model = make(name, task, max_iter=3, dropout=0.0, random_state=0).fit(X, y)
+    model = make(name, task, max_iter=3, architecture="mlp", random_state=0).fit(X, y)
     assert type(model) is TASKS[task]
     assert len(model.members_) == 5
     assert model.width == width
@@ -62,29 +63,26 @@ def test_a_preset_is_its_row_of_the_table(name, task):
     ]
     params = model.get_params()
     assert params["scheme"] == scheme
-    assert params["architecture"] == backbone
+    regular = {"dropout": 0.2, "batch_norm": True} if scheme == "plain" else {}
+    assert params["architecture"] == Architecture(backbone, **regular)
     assert (params["depth"], params["width"]) == (depth, width)
-    assert params["max_epochs"] == epochs
-    if steps is not None:
-        assert params["max_iter"] == steps
+    assert params["max_iter"] == (steps if epochs is None else f"{epochs} epochs")
     assert (params["batch_size"], params["time_limit"]) == (batch_size, seconds)
-    assert (params["max_lr"], params["optimizer"], params["scheduler"]) == (
-        0.01, "adam", "onecycle",
-    )  # fmt: skip
-    assert params["validation_fraction"] == 0.2
+    assert (params["max_lr"], params["optimizer"]) == (0.01, "adam")
+    assert params["validation"] == 0.2
     assert params["n_permutations"] == 16
-    assert (params["mlr_form"], params["lambda_init"]) == ("difference", "max_sensitivity")
-    assert params["lambda_grid"] is None
+    assert (params["lambda_init"], params["weight_decay"]) == ("max_sensitivity", 0.0)
+    assert (params["refit"], params["n_estimators"]) == ("net", 1)
+    assert params.get("select_by", "auc") == "auc"
     assert params["preprocessing"] == "paper"
     assert params["fit_intercept"] is False
-    assert params["dropout"] == params["batch_norm"] == "auto"  # 0.2 and on for the plain net
     assert params["random_state"] == 0
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_trains(name, task, data):
-    model = make(name, task, **ONE | {"max_epochs": None})
+    model = make(name, task, **ONE)
     y = data.y if task == "regression" else data.multiclass
     model.fit(data.X, y)
     assert model.predict(data.X).shape == (60,)
@@ -95,7 +93,7 @@ def test_every_preset_trains(name, task, data):
 def test_epochs_set_the_steps_of_a_batch_preset(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(1000, 3)), rng.normal(size=1000)
-    model = make("adacap-batch-mlp", width=8, random_state=0, refit_net=False).fit(X, y)
+    model = make("adacap-batch-mlp", width=8, random_state=0, refit="head").fit(X, y)
     assert model.n_iter_ == 20 * (800 // 256)
 
 
@@ -111,8 +109,39 @@ def test_an_unknown_name_is_met_with_the_nearest():
         make("adacap-snnn")
     with pytest.raises(ValueError, match=r"Unknown task 'regresion'\. Did you mean 'regression'"):
         make("snn", "regresion")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'widht'"):
+    with pytest.raises(TypeError, match=r"AdaCapRegressor has no parameter 'widht'\. Did you mean"):
         make("snn", widht=3)
+
+
+def test_an_unknown_override_is_met_with_the_nearest_three():
+    with pytest.raises(
+        TypeError, match=r"'patienc'\. Did you mean 'patience'\? Nearest: (\w+,? ?){3}\."
+    ):
+        make("fast", patienc=3)
+    with pytest.raises(TypeError, match=r"'learning_rate'\. Use max_lr\. Nearest: (\w+,? ?){3}\."):
+        make("fast", learning_rate=0.1)
+    with pytest.raises(TypeError, match="MLRNetClassifier has no parameter 'warm_start'"):
+        make("mlr-1", "classification", warm_start=True)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ["fast", "snn", "tikhonov-batch-mlp"])
+def test_from_preset_is_make_without_a_task(name, task):
+    model = TASKS[task].from_preset(name, random_state=3)
+    assert type(model) is TASKS[task]
+    assert model.get_params() == make(name, task, random_state=3).get_params()
+
+
+def test_from_preset_knows_the_presets_of_its_class():
+    assert MLRNetRegressor.from_preset("mlr-1").depth == 1
+    with pytest.raises(ValueError, match="Unknown preset of AdaCapRegressor 'mlr-1'"):
+        AdaCapRegressor.from_preset("mlr-1")
+    with pytest.raises(
+        ValueError, match=r"Unknown preset of MLRNetRegressor 'mlr1'\. Did you mean"
+    ):
+        MLRNetRegressor.from_preset("mlr1")
+    with pytest.raises(TypeError, match="AdaCapRegressor has no parameter 'select_by'"):
+        AdaCapRegressor.from_preset("snn", select_by="auc")
 
 
 # ------------------------------------------------------------- in scikit-learn's tools
@@ -162,7 +191,7 @@ def test_pipeline(data):
 )
 def test_pickle_keeps_the_bits_and_can_go_on(options, data):
     model = AdaCapRegressor(warm_start=True, **ONE | options)
-    model.set_params(dropout=0).fit(data.X, data.y)
+    model.fit(data.X, data.y)
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.predict(data.X), model.predict(data.X))
     assert back.history_ == model.history_

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from adacap import MLRNetClassifier, MLRNetRegressor, make
-from adacap.estimators.factory import MLR_NETS
+from adacap import make
+from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
+from adacap.estimators.presets import MLR_NETS
 
 TASKS = {"regression": MLRNetRegressor, "classification": MLRNetClassifier}
 
@@ -29,7 +30,8 @@ def test_a_preset_is_what_the_supplement_says(name, task, data):
     assert model.time_limit == 600 * n_trained
     model.fit(data.X, data.y if task == "regression" else data.binary)
     assert len(model.members_) == n_kept
-    found = {len(member.network[0]) // 2 for member in model.members_}
+    specs = model.backbone_ if isinstance(model.backbone_, tuple) else [model.backbone_]
+    found = {spec.depth for spec in specs}
     assert found <= set(depths)
     if n_kept == n_trained:
         assert found == set(depths)

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from adacap import MLRNetClassifier, MLRNetRegressor
+from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 
 SMALL = {"width": 32, "max_iter": 60, "max_lr": 0.03}
 MIXED = {"depth": (1, 2), "n_estimators": 3, "top": 2, **SMALL}

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 import adacap.lite
-from adacap import AdaCapClassifier, AdaCapRegressor, MLRNetClassifier, MLRNetRegressor, load
-from adacap.estimators.mlr_net import PACE
+from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap.estimators.mlr_net import PACE, MLRNetClassifier, MLRNetRegressor
+from adacap.estimators.settings import resolve
 from adacap.exceptions import ModelFileError
 from adacap.training.callbacks import Callback
 
@@ -25,7 +26,7 @@ ABLATION = {
     "MLR without target dither": {"target_dither": 0.0},
     "MLR, wide dither": {"structured_dither": 2.0},
     "MLR, λ given": {"lambda_init": 3.0},
-    "MLR, other form": {"mlr_form": "difference"},
+    "MLR, other form": {"scheme": "adacap"},
     "MLR, as in the formula": {"dither_form": "fitted"},
     "MLR, other start": {"initialization": "kaiming"},
     "MLR, larger start": {"initialization": "glorot-relu"},
@@ -56,8 +57,8 @@ def test_learning_rate_and_steps_follow_the_depth(depth, rate, steps, data):
     model = MLRNetRegressor(depth=depth, width=8, max_iter=2, random_state=0).fit(data.X, data.y)
     assert model.history_["learning_rate"] == [rate] * 2
     assert model.backbone_.depth == depth
-    pace = MLRNetRegressor(depth=depth)._pace(model.backbone_, 100)
-    assert pace == {"max_iter": steps, "max_lr": rate, "batch_size": 1024}
+    auto = resolve(MLRNetRegressor(depth=depth), 100)
+    assert (auto.max_iter, auto.max_lr, auto.batch_size) == (steps, rate, 1024)
     assert PACE[depth] == (rate, steps)
 
 
@@ -73,10 +74,21 @@ def test_deeper_nets_go_as_four_layers_do(data):
 def test_defaults_are_those_of_the_table():
     model = MLRNetRegressor()
     assert (model.width, model.n_permutations, model.structured_dither) == (1024, 16, 1.0)
-    assert (model.optimizer, model.scheduler, model.weight_decay) == ("adam", "constant", 0.0)
-    assert (model.mlr_form, model.fit_intercept, model.refit_net) == ("absolute_gap", False, False)
-    assert (model.validation_fraction, model.select_by) == (0.2, "r2")
-    assert (MLRNetRegressor()._target_dither(), MLRNetClassifier()._target_dither()) == (0.03, 0.0)
+    assert model.optimizer == ("adam", "constant")
+    assert (model.scheme, model.fit_intercept, model.refit) == ("adacap-gap", False, "head")
+    assert (model.validation, MLRNetClassifier().select_by) == (0.2, "r2")
+    settings = [resolve(kind(), 100) for kind in (MLRNetRegressor, MLRNetClassifier)]
+    assert [one.target_dither for one in settings] == [0.03, 0.0]
+    assert [one.weight_decay for one in settings] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", [MLRNetRegressor, MLRNetClassifier])
+def test_there_is_no_attribute_that_is_no_parameter(kind):
+    """What ``set_params`` refuses is not there to be set."""
+    model = kind()
+    assert set(vars(model)) == set(model.get_params())
+    for name in ("architecture", "warm_start", "patience", "weight_decay", "calibration_fraction"):
+        assert not hasattr(model, name)
 
 
 @pytest.mark.parametrize(("width", "rows"), [(16, 16), (64, 48)])
@@ -114,15 +126,15 @@ def test_the_best_iteration_is_that_of_the_best_r2(data):
 
 @pytest.mark.parametrize("target", ["y", "binary", "multiclass"])
 def test_without_its_own_ingredients_it_is_adacap_to_the_bit(target, data):
-    shared = {"lambda_init": 2.0, "fit_intercept": True, "refit_net": False, "n_permutations": 4}
-    shared |= {"scheme": "adacap", "max_lr": 0.01, "mlr_form": "difference", "select_by": "loss"}
-    shared |= {"optimizer": "adam", "scheduler": "onecycle", "weight_decay": 0.0, **SMALL}
+    shared = {"lambda_init": 2.0, "fit_intercept": True, "refit": "head", "n_permutations": 4}
+    shared |= {"scheme": "adacap", "max_lr": 0.01, "optimizer": "adam", **SMALL}
+    shared |= {} if target == "y" else {"select_by": "loss"}
     calm = {"structured_dither": 0.0, "target_dither": 0.0, "initialization": "kaiming"}
     kind = (MLRNetRegressor, AdaCapRegressor) if target == "y" else (
         MLRNetClassifier, AdaCapClassifier,
     )  # fmt: skip
     ours = kind[0](batch_size=2048, **calm, **shared).fit(data.X, getattr(data, target))
-    one = {"n_estimators": 1, "batch_size": 2048}
+    one = {"n_estimators": 1, "batch_size": 2048, "weight_decay": 0.0}
     theirs = kind[1](architecture="mlp", depth=2, **one, **shared).fit(
         data.X, getattr(data, target)
     )
@@ -214,13 +226,13 @@ def test_the_best_members_by_validation_are_kept(top, data):
 
 def test_a_fold_bag_of_two_architectures(data):
     model = AdaCapRegressor(
-        architecture=["glu", "mlp"], n_estimators=5, bagging="folds", **SMALL
+        architecture=["glu", "mlp"], n_estimators=5, validation="folds", **SMALL
     ).fit(data.X, data.y)
     assert [spec.name for spec in model.backbone_] == ["glu", "mlp", "glu", "mlp", "glu"]
     held_out = np.concatenate([member.rows.valid for member in model.members_])
     assert sorted(held_out) == list(range(60))
     for name, members in (("glu", (0, 2, 4)), ("mlp", (1, 3))):
-        alike = AdaCapRegressor(architecture=name, n_estimators=5, bagging="folds", **SMALL)
+        alike = AdaCapRegressor(architecture=name, n_estimators=5, validation="folds", **SMALL)
         alike.fit(data.X, data.y)
         for k in members:
             np.testing.assert_allclose(
@@ -235,7 +247,7 @@ def test_a_mixed_bag_can_go_on_training(data):
     ).fit(data.X, data.y)
     assert [(s.name, s.depth) for s in model.backbone_[:2]] == [("mlp", 1), ("snn", 2)]
     assert model.fit(data.X, data.y).n_iter_ == 30
-    with pytest.raises(ValueError, match="so the backbone cannot change"):
+    with pytest.raises(ValueError, match="so architecture cannot change"):
         model.set_params(architecture="mlp").fit(data.X, data.y)
 
 
@@ -305,19 +317,24 @@ def test_a_mixed_bag_is_exported(data, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"structured_dither": -1}, "structured_dither must be 0 or more, got -1"),
-        ({"structured_dither": math.inf}, "structured_dither must be 0 or more, got inf"),
-        ({"target_dither": "none"}, "target_dither must be 0 or more or 'auto', got 'none'"),
-        ({"initialization": "he"}, "one of glorot, glorot-relu, kaiming, got 'he'"),
-        ({"dither_form": "half"}, "one of halved, fitted, printed, got 'half'"),
-        ({"top": 0}, "top must be an integer of at least 1, got 0"),
+        ({"structured_dither": -1}, "structured_dither must be a number of at least 0, got -1"),
+        (
+            {"structured_dither": math.inf},
+            "structured_dither must be a number of at least 0, got inf",
+        ),
+        (
+            {"target_dither": "none"},
+            "target_dither must be 'auto' or a number of at least 0, got 'none'",
+        ),
+        ({"initialization": "he"}, "'glorot', 'glorot-relu' or 'kaiming', got 'he'"),
+        ({"dither_form": "half"}, "'halved', 'fitted' or 'printed', got 'half'"),
+        ({"top": 0}, "top must be None or an integer of at least 1, got 0"),
         ({"top": 2}, "top must be at most n_estimators=1, got 2"),
-        ({"depth": (1, 0), "n_estimators": 2}, "depth must be an integer of at least 1, got 0"),
-        ({"depth": []}, "depth must be an integer or a list of integers, got an empty list"),
+        ({"depth": (1, 0), "n_estimators": 2}, r"depth must be an integer .*, got \(1, 0\)"),
+        ({"depth": []}, r"depth must be an integer of at least 1 or a list of these, got \[\]"),
         ({"depth": (1, 2)}, r"depth=\(1, 2\) make 2 kinds of nets, which needs n_estimators"),
-        ({"max_iter": "long"}, "max_iter must be an integer of at least 1, got 'long'"),
-        ({"max_lr": "slow"}, "max_lr must be positive, got 'slow'"),
-        ({"select_by": "rmse"}, "select_by must be one of loss, auc, r2, got 'rmse'"),
+        ({"max_iter": "long"}, "max_iter must be 'auto', an integer .* or text .*, got 'long'"),
+        ({"max_lr": "slow"}, "max_lr must be 'auto' or a positive number, got 'slow'"),
     ],
 )
 def test_parameters_that_cannot_work_are_refused(settings, message, data):
@@ -327,7 +344,7 @@ def test_parameters_that_cannot_work_are_refused(settings, message, data):
 
 def test_a_list_of_architectures_holds_names(data):
     for wrong in ((), ("mlp", lambda d_in: None)):
-        with pytest.raises(TypeError, match="architecture as a list must hold names"):
+        with pytest.raises(ValueError, match=r"architecture must be .*, a list of these or"):
             AdaCapRegressor(architecture=wrong, n_estimators=2).fit(data.X, data.y)
-    with pytest.raises(ValueError, match=r"Unknown architecture 'gluu'\. Did you mean 'glu'"):
+    with pytest.raises(ValueError, match=r"got \('mlp', 'gluu'\)\. Did you mean 'glu'"):
         AdaCapRegressor(architecture=("mlp", "gluu"), n_estimators=2).fit(data.X, data.y)

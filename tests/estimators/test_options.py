@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import nn
 
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
 ONE = SMALL | {"n_estimators": 1}
-SCHEMES = ["adacap", "tikhonov", "plain"]
+SCHEMES = ["adacap", "adacap-gap", "tikhonov", "plain"]
 
 
 def outputs(model, X):
@@ -26,27 +26,22 @@ OPTIONS = [
     *({"architecture": name} for name in ("glu", "snn", "mlp", "resblock")),
     {"architecture": lambda d: nn.Sequential(nn.Linear(d, 8), nn.Tanh())},
     {"depth": 1},
-    {"mlr_form": "absolute_gap", "scheme": "adacap"},
     {"lambda_init": 5.0, "scheme": "adacap"},
-    {"lambda_grid": [1.0, 10.0, 100.0], "scheme": "adacap"},
-    {"lambda_grid": np.logspace(-2, 2, 5), "scheme": "tikhonov"},
+    {"lambda_init": [1.0, 10.0, 100.0], "scheme": "adacap"},
+    {"lambda_init": np.logspace(-2, 2, 5), "scheme": "tikhonov"},
     {"fit_intercept": False, "scheme": "adacap"},
     {"n_permutations": 1, "scheme": "adacap"},
-    {"max_epochs": 2},
+    {"max_iter": "2 epochs"},
     {"batch_size": 16},
     {"optimizer": "adamw", "weight_decay": 0.1},
     {"optimizer": "SGD"},
     {"optimizer": lambda groups, lr: torch.optim.RMSprop(groups, lr=lr)},
-    *({"scheduler": name} for name in ("cosine", "linear", "constant", None)),
-    {"scheduler": lambda opt, n: torch.optim.lr_scheduler.StepLR(opt, max(n // 2, 1))},
-    {"dropout": 0.3, "scheme": "adacap"},
-    {"batch_norm": True, "scheme": "adacap"},
-    {"dropout": 0.0, "batch_norm": False, "scheme": "plain"},
-    {"refit_head": False, "refit_net": False},
-    {"refit_head": False, "refit_net": True},
-    {"refit_net": False},
-    {"validation_fraction": 0},
-    {"select_by": "auc"},
+    *({"optimizer": ("adam", name)} for name in ("cosine", "linear", "constant", None)),
+    {"optimizer": ("adam", lambda o, n: torch.optim.lr_scheduler.StepLR(o, max(n // 2, 1)))},
+    {"architecture": Architecture("glu", dropout=0.3), "scheme": "adacap"},
+    {"architecture": Architecture("mlp", batch_norm=True), "scheme": "adacap"},
+    *({"refit": what} for what in ("net", "head", "none")),
+    {"validation": 0},
     {"patience": 3},
     {"preprocessing": "paper"},
     {"preprocessing": "none"},
@@ -67,15 +62,15 @@ def test_every_option_trains(kind, options, data):
     ("name", "value"),
     [
         ("lambda_init", 5.0),
-        ("lambda_grid", [1.0, 10.0, 100.0]),
+        ("lambda_init", [1.0, 10.0, 100.0]),
         ("fit_intercept", False),
         ("n_permutations", 1),
         ("batch_size", 16),
         ("optimizer", "sgd"),
-        ("scheduler", "constant"),
+        ("optimizer", ("adamw", "constant")),
         ("weight_decay", 1.0),
-        ("dropout", 0.3),
-        ("batch_norm", True),
+        ("architecture", Architecture("glu", dropout=0.3)),
+        ("architecture", Architecture("glu", batch_norm=True)),
         ("max_lr", 0.1),
         ("preprocessing", "none"),
         ("depth", 1),
@@ -84,16 +79,14 @@ def test_every_option_trains(kind, options, data):
 )
 def test_an_option_is_heard(name, value, data):
     """Each of these changes the numbers; were it lost on the way, they would be equal."""
-    last = {"validation_fraction": 0}  # a hold-out may choose the start, which few options move
-    if name == "lambda_grid":
-        last["lambda_init"] = "max_sensitivity"
+    last = {"validation": 0}  # a hold-out may choose the start, which few options move
     a, b = fit(data, **last), fit(data, **last, **{name: value})
     assert not np.array_equal(a.predict(data.X), b.predict(data.X))
 
 
 def test_the_form_of_the_loss_is_heard(data):
     """Where permuted labels fit better than their mean, the gap is positive and both agree."""
-    difference, gap = fit(data), fit(data, mlr_form="absolute_gap")
+    difference, gap = fit(data), fit(data, scheme="adacap-gap")
     assert difference.history_["fit_true"][0] == gap.history_["fit_true"][0]
     assert difference.history_["loss"][0] != gap.history_["loss"][0]
 
@@ -108,35 +101,32 @@ def test_n_permutations_0_is_the_tikhonov_scheme(data):
 def test_lambda_starts_where_it_is_told(data):
     assert fit(data, lambda_init=5.0).history_["lambda"][0] == pytest.approx(5.0)
     assert fit(data).history_["lambda"][0] == pytest.approx(3.0)
-    rule = {"lambda_init": "max_sensitivity"}
-    start = fit(data, lambda_grid=[2.0, 8.0], **rule).history_["lambda"][0]
+    start = fit(data, lambda_init=[2.0, 8.0]).history_["lambda"][0]
     assert start == pytest.approx(4.0)  # the middle of the only interval
-    grid = fit(data, lambda_grid=[100.0, 2.0, 8.0], **rule)  # sorted before use
+    grid = fit(data, lambda_init=[100.0, 2.0, 8.0])  # sorted before use
     assert grid.history_["lambda"][0] in (pytest.approx(4.0), pytest.approx(800**0.5))
 
 
 def test_the_rule_of_the_best_iteration_is_heard(data):
-    """AUC counts pairs of held-out rows, the loss is continuous; regression has R² alone."""
+    """AUC counts pairs of held-out rows, the loss is continuous."""
     by_loss, by_auc = (fit(data, AdaCapClassifier, select_by=rule) for rule in ("loss", "auc"))
     assert by_loss.history_["loss"] == by_auc.history_["loss"]
     assert all(score < 0 for score in by_loss.history_["valid_score"])
     assert all(-1e-6 < score <= 1 for score in by_auc.history_["valid_score"])
-    a, b = (fit(data, select_by=rule) for rule in ("loss", "auc"))
-    assert a.history_["valid_score"] == b.history_["valid_score"]
 
 
-def test_auto_weight_decay_is_for_solved_layers_only(data):
-    last = {"validation_fraction": 0}
-    for scheme, amount in (("adacap", 3.0), ("tikhonov", 3.0), ("plain", 0.0)):
-        auto = fit(data, scheme=scheme, **last)
-        given = fit(data, scheme=scheme, weight_decay=amount, **last)
-        np.testing.assert_array_equal(auto.predict(data.X), given.predict(data.X))
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_auto_weight_decay_is_the_same_for_every_scheme(kind, scheme, data):
+    last = {"validation": 0, "scheme": scheme}
+    amount = 3.0 if kind is AdaCapRegressor else 0.0
+    auto, given = fit(data, kind, **last), fit(data, kind, weight_decay=amount, **last)
+    np.testing.assert_array_equal(outputs(auto, data.X), outputs(given, data.X))
 
 
 def test_auto_weight_decay_fades_with_the_number_of_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))
-    settings = {"validation_fraction": 0, "max_iter": 3, "width": 8, "random_state": 0}
+    settings = {"validation": 0, "max_iter": 3, "width": 8, "random_state": 0}
     auto = AdaCapRegressor(**settings).fit(X, X[:, 0])
     given = AdaCapRegressor(weight_decay=0.5, **settings).fit(X, X[:, 0])
     np.testing.assert_array_equal(auto.predict(X), given.predict(X))
@@ -160,13 +150,14 @@ def test_patience_stops_early(data):
     assert never.n_iter_ == 200
 
 
-def test_max_epochs_counts_batches(data):
-    assert fit(data, max_epochs=3, batch_size=16).n_iter_ == 9  # 48 rows make 3 batches
-    assert fit(data, max_epochs=3).n_iter_ == 3
+def test_epochs_count_batches(data):
+    assert fit(data, max_iter="3 epochs", batch_size=16).n_iter_ == 9  # 48 rows make 3 batches
+    assert fit(data, max_iter="1 epoch", batch_size=16).n_iter_ == 3
+    assert fit(data, max_iter="3 epochs").n_iter_ == 3
 
 
 def test_without_hold_out_the_last_iteration_is_kept(data):
-    model = fit(data, validation_fraction=0)
+    model = fit(data, validation=0)
     assert model.best_iter_ == model.n_iter_ - 1 == 19
     assert "valid_score" not in model.history_.columns()
     assert len(model.members_[0].rows.valid) == 0
@@ -200,7 +191,7 @@ def test_given_validation_rows_replace_the_hold_out(kind, data):
 
 def test_the_score_of_given_rows_is_that_of_the_model(data):
     """One step: the recorded R² is the one scikit-learn finds for the net that is kept."""
-    model = AdaCapRegressor(refit_head=False, **ONE | {"max_iter": 1})
+    model = AdaCapRegressor(refit="none", **ONE | {"max_iter": 1})
     model.fit(data.X[:40], data.y[:40], X_val=data.X[40:], y_val=data.y[40:])
     assert model.score(data.X[40:], data.y[40:]) == pytest.approx(
         model.history_["valid_score"][0], abs=1e-4

@@ -5,10 +5,10 @@ import threading
 import numpy as np
 import pytest
 import torch
+from adacap.estimators.ensemble import Ensemble
 from torch import nn
 
 from adacap.estimators import predicting
-from adacap.estimators.ensemble import Ensemble
 from adacap.estimators.predicting import chunked_outputs
 from adacap.nn import GLU, MLP
 

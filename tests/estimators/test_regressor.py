@@ -16,7 +16,7 @@ from torch import nn
 import adacap
 from adacap import AdaCapRegressor
 from adacap.estimators import fitting
-from adacap.estimators.settings import setting_of
+from adacap.estimators.settings import resolve
 from adacap.training.callbacks import Callback
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
@@ -254,10 +254,14 @@ def test_constant_features_give_the_mean(scheme, preprocessing, data):
 
 
 def test_constant_features_give_a_plain_net_about_the_mean(data):
-    model = AdaCapRegressor(scheme="plain", **ONE | {"max_iter": 200}).fit(np.ones((60, 3)), data.y)
-    predicted = model.predict(np.ones((2, 3)))
-    assert predicted[0] == predicted[1]
-    assert abs(predicted[0] - data.y.mean()) < 0.3 * data.y.std()
+    found = []
+    for seed in range(5):  # one net may stop where its few held-out rows like it best
+        settings = ONE | {"max_iter": 200, "random_state": seed}
+        model = AdaCapRegressor(scheme="plain", **settings).fit(np.ones((60, 3)), data.y)
+        predicted = model.predict(np.ones((2, 3)))
+        assert predicted[0] == predicted[1]
+        found.append(predicted[0])
+    assert abs(np.median(found) - data.y.mean()) < 0.3 * data.y.std()
 
 
 def test_columns_of_missing_cells_only(data):
@@ -285,7 +289,7 @@ def test_the_hold_out_guards_against_memorising(seed):
     X, y = rng.normal(size=(100, 10)), rng.normal(size=100)
     guarded, unguarded = (
         cross_val_score(
-            AdaCapRegressor(validation_fraction=fraction, **ONE | {"max_iter": 60}), X, y, cv=3
+            AdaCapRegressor(validation=fraction, **ONE | {"max_iter": 60}), X, y, cv=3
         ).mean()
         for fraction in (0.2, 0)
     )
@@ -307,16 +311,17 @@ def test_the_default_is_the_preset_balanced(data):
     [
         ({}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"scheme": "tikhonov", "architecture": "snn"}, (5, "folds", 512, 130, 0.03, 3.0)),
-        ({"scheme": "plain"}, (1, "seeds", 2048, 200, 0.01, "max_sensitivity")),
-        ({"architecture": nn.Identity}, (1, "seeds", 2048, 200, 0.01, "max_sensitivity")),
+        ({"scheme": "plain"}, (5, "folds", 512, 130, 0.03, 3.0)),
+        ({"architecture": nn.Identity}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"max_iter": 7, "n_estimators": 2}, (2, "folds", 512, 7, 0.03, 3.0)),
+        ({"n_estimators": 1}, (1, 0.2, 512, 130, 0.03, 3.0)),
     ],
-    ids=["default", "named", "plain", "own", "given"],
+    ids=["default", "named", "plain", "own", "given", "one"],
 )
-def test_auto_depends_on_what_was_measured(options, expected):
-    names = ("n_estimators", "bagging", "batch_size", "max_iter", "max_lr", "lambda_init")
-    model = AdaCapRegressor(**options)
-    assert tuple(setting_of(model, name) for name in names) == expected
+def test_auto_is_what_was_measured(options, expected):
+    names = ("n_estimators", "validation", "batch_size", "max_iter", "max_lr", "lambda_init")
+    settings = resolve(AdaCapRegressor(**options), 200)
+    assert tuple(getattr(settings, name) for name in names) == expected
 
 
 @pytest.mark.parametrize(("n_rows", "n_nets"), [(2, 1), (3, 1), (5, 2), (9, 4), (10, 5)])
@@ -330,7 +335,7 @@ def test_few_rows_make_few_folds(n_rows, n_nets, data):
 
 
 def test_no_hold_out_means_no_folds(data):
-    model = AdaCapRegressor(validation_fraction=0, **SMALL).fit(data.X, data.y)
+    model = AdaCapRegressor(validation=0, **SMALL).fit(data.X, data.y)
     assert [len(member.rows.valid) for member in model.members_] == [0] * 5
     assert len({len(member.rows.train) for member in model.members_}) == 1
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
 ONE = SMALL | {"n_estimators": 1}
@@ -30,7 +30,11 @@ def test_same_seed_same_bits(kind, scheme, data):
 
 @pytest.mark.usefixtures("global_state_untouched")
 def test_minibatches_and_dropout_follow_the_seed_too(kind, data):
-    options = ONE | {"scheme": "plain", "dropout": 0.3, "batch_size": 16}
+    options = ONE | {
+        "architecture": Architecture("mlp", dropout=0.3),
+        "scheme": "plain",
+        "batch_size": 16,
+    }
     y = data.target(kind)
     models = [kind(**options).fit(data.X, y) for _ in range(2)]
     np.testing.assert_array_equal(*(outputs(model, data.X) for model in models))
@@ -84,7 +88,9 @@ def test_the_number_of_threads_is_left_alone(n_threads, data):
     torch.set_num_threads(n_threads)
     try:
         with pytest.warns(UserWarning, match="one by one"):
-            AdaCapRegressor(n_estimators=2, dropout=0.1, **SMALL).fit(data.X, data.y)
+            AdaCapRegressor(
+                architecture=Architecture("mlp", dropout=0.1), n_estimators=2, **SMALL
+            ).fit(data.X, data.y)
         assert torch.get_num_threads() == n_threads
     finally:
         torch.set_num_threads(before)
@@ -93,7 +99,9 @@ def test_the_number_of_threads_is_left_alone(n_threads, data):
 # ------------------------------------------------- rows: order, weights, copies
 
 
-@pytest.mark.parametrize("options", [{}, {"n_estimators": 2, "bagging": "folds", "dropout": 0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_estimators": 2, "validation": "folds", "architecture": "mlp"}]
+)
 def test_the_order_of_the_rows_does_not_matter(kind, options, data, seed):
     X = data.X * [1, 1e3, 1e-3, 7]
     y = data.target(kind)

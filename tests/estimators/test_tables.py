@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from adacap.estimators import tables
 from adacap.estimators.tables import Table, read_table
 
 DAY = dt.datetime(2020, 1, 2)
@@ -330,3 +331,10 @@ def test_a_null_in_an_arrow_dictionary_is_missing():
     codes, levels = read_table(pa.table({"x": column})).columns[0].text()
     found = [levels[code] if 0 <= code < len(levels) else None for code in codes]
     assert found == ["a", None, "b", "a"]
+
+
+def test_a_row_of_numbers_is_read_without_asking_what_frames_there_are(monkeypatch):
+    """A row that is waited for: looking for frame libraries costs more than predicting it."""
+    monkeypatch.setattr(tables, "nw", None)
+    table = tables.read_table(np.ones((1, 10)))
+    assert (table.n_rows, table.n_columns, table.kind(0)) == (1, 10, "numeric")

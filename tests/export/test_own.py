@@ -61,7 +61,7 @@ class Untraceable(FixedRows):
 
 @pytest.mark.parametrize("n_estimators", [1, 2])
 def test_own_backbone_of_rows(frame, unlike, target, tmp_path, n_estimators):
-    options = {"architecture": own_rows, "n_jobs": 1, "n_estimators": n_estimators}
+    options = {"architecture": own_rows, "n_estimators": n_estimators}
     X = frame[["size", "colour", "rooms"]]
     if n_estimators == 1:
         model = AdaCapRegressor(**TINY, **options).fit(X, target)
@@ -90,7 +90,7 @@ def test_own_backbone_of_images(tmp_path, seed):
 )
 def test_a_backbone_that_cannot_be_traced_is_refused(tmp_path, seed, architecture, reason):
     X = np.random.default_rng(seed).normal(size=(30, 2))
-    model = AdaCapRegressor(**TINY, architecture=architecture).fit(X, X[:, 0])
+    model = AdaCapRegressor(**TINY, architecture=architecture, n_estimators=1).fit(X, X[:, 0])
     with pytest.raises(AdaCapError, match=rf"The backbone \w+ cannot be exported: {reason}"):
         to_onnx(model, tmp_path / "m.onnx")
     assert list(tmp_path.iterdir()) == []

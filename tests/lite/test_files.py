@@ -106,8 +106,8 @@ def test_no_description(parts, tmp_path, text):
 
 
 def test_a_later_version(parts, tmp_path):
-    model = parts[0] | {"format_version": 2}
-    with pytest.raises(ModelFileError, match=r"it has format_version 2, and adacap .* Upgrade"):
+    model = parts[0] | {"format_version": 3}
+    with pytest.raises(ModelFileError, match=r"it has format_version 3, and adacap .* Upgrade"):
         lite.load(write(tmp_path / "m", model, parts[1]))
 
 
@@ -141,17 +141,25 @@ def test_a_plan_that_contradicts_itself(parts, tmp_path):
         lite.load(write(tmp_path / "m", model, parts[1]))
 
 
+def test_a_layout_that_is_no_order_of_the_columns(parts, tmp_path):
+    model = copy.deepcopy(parts[0])
+    model["encoder"]["layout"][0] = model["encoder"]["layout"][1]
+    with pytest.raises(ModelFileError, match=r"encoder\.layout is no order of encoder\.columns"):
+        lite.load(write(tmp_path / "m", model, parts[1]))
+
+
 def test_another_backbone_than_the_saved_one(parts, tmp_path):
-    for changes in ({"name": "transformer"}, {"name": "mlp"}, {"depth": 1}, {"depth": 4}):
+    layers = parts[0]["groups"][0]["layers"]
+    for other in (layers[:2], layers + layers[-2:], [{"kind": "Attention"}], layers[1:], [], None):
         model = copy.deepcopy(parts[0])
-        model["backbone"].update(changes)
-        with pytest.raises(ModelFileError, match=r"unknown|other features|no tensor|malformed"):
+        model["groups"][0]["layers"] = other
+        with pytest.raises(ModelFileError, match=r"other features|no tensor|malformed|not \("):
             lite.load(write(tmp_path / "m", model, parts[1]))
 
 
 def test_changed_weights_are_noticed(parts, tmp_path):
     header, numbers = split(parts[1])
-    start, end = header["members.1.backbone.0.bias"]["data_offsets"]
+    start, end = header["groups.0.backbone.0.bias"]["data_offsets"]
     other = numbers[:start] + np.full((end - start) // 4, 9.0, "<f4").tobytes() + numbers[end:]
     with pytest.raises(ModelFileError, match="computes other features than the saved one did"):
         lite.load(write(tmp_path / "m", parts[0], join(header, other)))
@@ -160,14 +168,14 @@ def test_changed_weights_are_noticed(parts, tmp_path):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda header: header.pop("members.0.linear.bias"),
-        lambda header: header.pop("members.1.probe"),
-        lambda header: header["members.0.probe"].update(dtype="F8"),
-        lambda header: header["members.0.probe"].update(shape=[9]),
-        lambda header: header["members.0.probe"].update(shape=[-8]),
-        lambda header: header["members.0.probe"].update(data_offsets=[0, 2**60]),
-        lambda header: header["members.0.probe"].update(data_offsets=["a", "b"]),
-        lambda header: header.update({"members.0.probe": 3}),
+        lambda header: header.pop("groups.0.output.bias"),
+        lambda header: header.pop("groups.0.probe"),
+        lambda header: header["groups.0.probe"].update(dtype="F8"),
+        lambda header: header["groups.0.probe"].update(shape=[9]),
+        lambda header: header["groups.0.probe"].update(shape=[-8]),
+        lambda header: header["groups.0.probe"].update(data_offsets=[0, 2**60]),
+        lambda header: header["groups.0.probe"].update(data_offsets=["a", "b"]),
+        lambda header: header.update({"groups.0.probe": 3}),
     ],
 )
 def test_a_spoiled_header(parts, tmp_path, spoil):
@@ -198,7 +206,7 @@ def leaves(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def places(model: dict[str, Any]) -> list[tuple[Any, ...]]:
     """All that predictions depend on, and ``members`` for its length."""
     parts = [
-        (part, *leaf) for part in ("encoder", "codec", "backbone") for leaf in leaves(model[part])
+        (part, *leaf) for part in ("encoder", "codec", "groups") for leaf in leaves(model[part])
     ]
     return [*parts, ("members",)]
 
@@ -214,7 +222,7 @@ def test_a_wrong_value_anywhere(parts, tmp_path, wrong):
             target = target[key]
         target[place[-1]] = wrong
         path = write(tmp_path / "m", model, parts[1])
-        if place == ("backbone", "factory") and wrong is not None:
+        if place == ("groups", 0, "factory") and wrong is not None:
             continue  # a backbone of the user's own: tested above
         try:
             light = lite.load(path)
@@ -222,7 +230,7 @@ def test_a_wrong_value_anywhere(parts, tmp_path, wrong):
             refused.append(place)
         else:
             light.predict(MIXED)
-    assert {("encoder",), ("codec",), ("backbone",), ("members",)} <= set(refused)
+    assert {("encoder",), ("codec",), ("groups",), ("members",)} <= set(refused)
 
 
 def test_labels_of_another_type(class_parts, tmp_path):

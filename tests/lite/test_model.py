@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import adacap
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
+from adacap.architectures import BACKBONES
 from adacap.lite.model import LiteClassifier, LiteRegressor
-from adacap.nn.presets import BACKBONES
 
 TINY = {"width": 16, "max_iter": 8, "random_state": 0}
 SOURCE = str(Path(adacap.__file__).parents[1])
@@ -35,7 +35,9 @@ def assert_same(light, model, X):
     found, expected = light.predict(X), model.predict(X)
     assert found.shape == expected.shape
     assert found.dtype == np.float64
-    difference = np.abs(found - expected) / np.where(model.codec_.scale == 0, 1, model.codec_.scale)
+    difference = np.abs(found - expected) / np.where(
+        model.codec_.scale == 0, 1, np.abs(model.codec_.scale)
+    )
     assert difference.max() <= 1e-6
 
 
@@ -69,15 +71,16 @@ def test_policy_none(reload, seed):
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", BACKBONES)
 def test_every_backbone(frame, target, reload, name, batch_norm, dropout):
-    options = {"architecture": name, "batch_norm": batch_norm, "dropout": dropout, "depth": 2}
+    net = Architecture(name, batch_norm=batch_norm, dropout=dropout)
+    options = {"architecture": net, "depth": 2}
     options["n_estimators"] = 1
     model = AdaCapRegressor(**TINY, **options).fit(frame, target)
     assert_same(reload(model), model, frame)
 
 
-@pytest.mark.parametrize("bagging", ["seeds", "folds"])
-def test_a_bag_is_the_mean_of_its_members(frame, target, reload, bagging):
-    model = AdaCapRegressor(**TINY, n_estimators=3, bagging=bagging).fit(frame, target)
+@pytest.mark.parametrize("validation", [0.2, "folds"])
+def test_a_bag_is_the_mean_of_its_members(frame, target, reload, validation):
+    model = AdaCapRegressor(**TINY, n_estimators=3, validation=validation).fit(frame, target)
     light = reload(model)
     assert_same(light, model, frame)
     assert repr(light) == "LiteRegressor(10 features, 3 networks)"

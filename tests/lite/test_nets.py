@@ -1,23 +1,34 @@
-"""Layers of arrays against the torch modules they stand for."""
+"""Layers in NumPy against the torch modules they stand for."""
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
+from adacap.architectures import BACKBONES, Architecture, describe
 from adacap.exceptions import ModelFileError
-from adacap.lite.nets import Activation, Dense, Gate, backbone, forward, sigmoid
-from adacap.nn.presets import BACKBONES
+from adacap.layers import ACTIVATIONS, Activation, Dense, Gate, Residual, run, tensors
+from adacap.lite.nets import NetGroup, NumpyOperations, _nested, sigmoid
+from adacap.nn import Backbone
 
 
-def randomised(net: nn.Module, seed: int) -> nn.Module:
-    """The net in float64 with all tensors drawn anew, running statistics included."""
+def randomised(net, seed):
+    """The nets in float64 with all tensors drawn anew, running statistics included."""
     generator = torch.Generator().manual_seed(seed)
-    for name, tensor in (*net.named_parameters(), *net.named_buffers()):
-        if tensor.is_floating_point():
-            draw = torch.randn(tensor.shape, generator=generator) / 3
-            tensor.data.copy_(draw.abs() + 0.1 if name.endswith("running_var") else draw)
+    for name, tensor in net.state().items():
+        draw = torch.randn(tensor.shape, generator=generator) / 3
+        tensor.copy_(draw.abs() + 0.1 if name.endswith("running_var") else draw)
     return net.double().eval()
+
+
+def stored(net):
+    """Tensors of a group in a model file."""
+    probe = net(torch.zeros(1, 4, dtype=torch.float64)).detach().numpy()[:, 0]
+    return {
+        **{f"backbone.{name}": tensor.numpy() for name, tensor in net.state().items()},
+        "output.weight": np.ones((*probe.shape, 1)),
+        "output.bias": np.zeros((net.k, 1)),
+        "probe": probe,
+    }
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -25,24 +36,29 @@ def randomised(net: nn.Module, seed: int) -> nn.Module:
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", BACKBONES)
 def test_backbones(name, batch_norm, dropout, depth, seed):
-    sizes = {"width": 6, "depth": depth, "dropout": dropout, "batch_norm": batch_norm}
-    net = randomised(BACKBONES[name](4, **sizes), seed)
-    arrays = {n: t.detach().numpy() for n, t in (*net.named_parameters(), *net.named_buffers())}
+    architecture = Architecture(name, dropout=dropout, batch_norm=batch_norm)
+    layers = architecture.layers(4, width=6, depth=depth)
+    net = randomised(Backbone(layers, k=3), seed)
+    group = NetGroup.read(describe(layers), stored(net), d_in=4, n_out=1)
     x = np.random.default_rng(seed).normal(size=(5, 4))
-    found = forward(backbone({"name": name, **sizes}, arrays), x)
     with torch.no_grad():
-        np.testing.assert_allclose(found, net(torch.from_numpy(x)).numpy(), 1e-10, 1e-12)
+        expected = net(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(group.hidden(x), expected, 1e-10, 1e-12)
+    np.testing.assert_allclose(group.total(x)[:, 0], expected.sum((0, 2)), 1e-10)
 
 
-def test_selu_is_torchs():
-    x = torch.linspace(-40, 40, 81, dtype=torch.float64)
-    found = forward((Activation("selu"),), x.numpy()[:, None])[:, 0]
-    np.testing.assert_allclose(found, torch.selu(x).numpy(), 1e-14)
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_are_torchs(name):
+    x = torch.linspace(-40, 40, 81, dtype=torch.float64)[:, None]
+    found = run((Activation(name),), x.numpy(), {"0": {}}, NumpyOperations())
+    expected = Backbone((Activation(name),))(x)
+    np.testing.assert_allclose(found, expected.numpy(), 1e-12, 1e-15)
 
 
-def test_the_gate_multiplies_the_halves():
+@pytest.mark.parametrize("activation", ["identity", "relu"])
+def test_the_gate_multiplies_the_halves(activation):
     x = np.array([[2.0, 3.0, 0.0, -1000.0]])
-    assert forward((Gate(),), x).tolist() == [[1.0, 0.0]]
+    assert run((Gate(activation),), x, {"0": {}}, NumpyOperations()).tolist() == [[1.0, 0.0]]
 
 
 def test_sigmoid_at_the_ends():
@@ -50,13 +66,28 @@ def test_sigmoid_at_the_ends():
     np.testing.assert_allclose(sigmoid(x), torch.sigmoid(torch.from_numpy(x)).numpy(), 1e-14)
 
 
-def test_a_missing_tensor_is_named():
-    with pytest.raises(ModelFileError, match=r"no tensor 0\.bias"):
-        backbone(
-            {"name": "mlp", "depth": 1, "dropout": 0.0, "batch_norm": False},
-            {"0.weight": np.ones((2, 2))},
-        )
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("backbone.0.bias"), r"no tensor backbone\.0\.bias"),
+        (lambda t: t.pop("probe"), "no tensor probe"),
+        (lambda t: t.update(probe=t["probe"] + 1), "other features"),
+        (lambda t: t.update({"backbone.0.bias": np.ones((3, 5))}), r"is \(3, 5\), not \(3, 6\)"),
+        (lambda t: t.update({"output.bias": np.full((3, 1), np.nan)}), "NaN or infinite"),
+        (lambda t: t.update({"output.weight": np.ones((6, 1))}), r"output\.weight is \(6, 1\)"),
+        (lambda t: t.update({"output.weight": np.ones((3, 6, 2))}), "2 outputs, not 1"),
+    ],
+)
+def test_what_does_not_fit_is_named(change, message, seed):
+    layers = (Dense(4, 6), Activation("relu"))
+    found = stored(randomised(Backbone(layers, k=3), seed))
+    change(found)
+    with pytest.raises(ModelFileError, match=message):
+        NetGroup.read(describe(layers), found, d_in=4, n_out=1)
 
 
-def test_dense():
-    assert forward((Dense(np.ones((2, 1)), np.array([0.5])),), np.ones((1, 2))).tolist() == [[2.5]]
+def test_names_become_a_tree():
+    layers = (Dense(1, 1), Activation("relu"), Residual((Activation("relu"), Dense(1, 1))))
+    arrays = {name: i for i, name in enumerate(tensors(layers))}
+    inside = {"0": {}, "1": {"weight": 2, "bias": 3}}
+    assert _nested(layers, arrays) == {"0": {"weight": 0, "bias": 1}, "1": {}, "2": inside}

@@ -1,4 +1,4 @@
-"""Backbones: shapes, the parts asked for and no others, initialisation, formulas by hand."""
+"""The named backbones: shapes, the start of their weights, formulas by hand; the image net."""
 
 import math
 
@@ -6,56 +6,63 @@ import pytest
 import torch
 from torch import nn
 
-from adacap.nn.backbones import ACTIVATIONS, GLU, MLP, SNN, ConvNet, ResNet
+from adacap.architectures import Architecture
+from adacap.layers import ACTIVATIONS, BatchNorm, Dense
+from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet, glorot_uniform
 
 TABULAR = pytest.mark.parametrize("backbone", [MLP, SNN, GLU, ResNet])
+NAMES = {MLP: "mlp", SNN: "snn", GLU: "glu", ResNet: "resblock"}
+
+
+@pytest.fixture(autouse=True)
+def own_draws(seed):
+    """Torch's generator seeded in the test, and as it was afterwards."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
 
 
 def count(module, kind):
     return sum(isinstance(layer, kind) for layer in module.modules())
 
 
+def affine(net, i, x):
+    return x @ net[str(i)]["weight"] + net[str(i)]["bias"]
+
+
+def dense_weights(net):
+    lead = 0 if net.k is None else 1
+    named = net.named_parameters()
+    return [p for name, p in named if name.endswith("weight") and p.ndim - lead == 2]
+
+
 @TABULAR
 @pytest.mark.parametrize("width", [1, 16])
 @pytest.mark.parametrize("depth", [1, 2, 4])
 @pytest.mark.parametrize("regularised", [False, True])
-def test_rows_become_features(backbone, width, depth, regularised):
+@pytest.mark.parametrize("k", [None, 3])
+def test_rows_become_features(backbone, width, depth, regularised, k):
     options = {"dropout": 0.2, "batch_norm": True} if regularised else {}
-    net = backbone(5, width=width, depth=depth, **options)
+    net = backbone(5, width=width, depth=depth, k=k, **options)
     hidden = net(torch.randn(7, 5))
-    assert hidden.shape == (7, width)
+    assert hidden.shape == ((7, width) if k is None else (k, 7, width))
     assert hidden.requires_grad
 
 
-@pytest.mark.parametrize(
-    ("backbone", "n_linear", "activation"),
-    [(MLP, 2, nn.ReLU), (SNN, 2, nn.SELU), (GLU, 3, None), (ResNet, 5, nn.ReLU)],
-)
-def test_defaults(backbone, n_linear, activation):
-    net = backbone(5)
-    assert net(torch.zeros(2, 5)).shape == (2, 512)
-    assert count(net, nn.Linear) == n_linear
-    found = {kind for kind in (nn.ReLU, nn.SELU) if count(net, kind)}
-    assert found == ({activation} if activation else set())
+@TABULAR
+def test_a_class_holds_the_layers_of_its_name(backbone):
+    assert backbone(5).layers == Architecture(NAMES[backbone]).layers(5, width=512)
+    options = {"dropout": 0.2, "activation": "tanh"}
+    expected = Architecture(NAMES[backbone], **options).layers(5, width=8, depth=1)
+    assert backbone(5, width=8, depth=1, **options).layers == expected
 
 
 @TABULAR
-def test_dropout_and_batch_norm_only_when_asked(backbone):
-    bare = backbone(5, width=8)
-    assert count(bare, nn.Dropout) == count(bare, nn.BatchNorm1d) == 0
-    n_linear = count(bare, nn.Linear)
-    assert count(backbone(5, width=8, batch_norm=True), nn.BatchNorm1d) == n_linear
-    dropped = backbone(5, width=8, dropout=0.2)
-    assert count(dropped, nn.Dropout) == n_linear
-    assert {layer.p for layer in dropped.modules() if isinstance(layer, nn.Dropout)} == {0.2}
-
-
-@TABULAR
-@pytest.mark.parametrize("activation", sorted(ACTIVATIONS.keys() - {"identity"}))
-def test_activation_is_used(backbone, activation):
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_any_activation_trains(backbone, activation):
     net = backbone(5, width=8, activation=activation)
-    kinds = {name: type(make()) for name, make in ACTIVATIONS.items() if name != "identity"}
-    assert [name for name, kind in kinds.items() if count(net, kind)] == [activation]
+    net(torch.randn(7, 5)).square().sum().backward()
+    assert all(p.grad.isfinite().all() for p in net.parameters())
 
 
 @TABULAR
@@ -65,32 +72,44 @@ def test_unknown_activation_is_named(backbone):
 
 
 @TABULAR
-def test_weights_start_kaiming_uniform(backbone, seed):
-    torch.manual_seed(seed)
-    for layer in backbone(300, width=400).modules():
-        if isinstance(layer, nn.Linear):
-            bound = 1 / math.sqrt(layer.in_features)  # torch's slope √5 makes the gain √(1/3)
-            assert layer.weight.abs().max() <= bound
-            assert layer.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
-            assert layer.weight.mean().item() == pytest.approx(0, abs=bound / 100)
+@pytest.mark.parametrize("k", [None, 2])
+def test_weights_start_kaiming_uniform(backbone, k):
+    """Uniform in ±1/√d_in, as torch's nn.Linear; a batch norm starts as the identity."""
+    net = backbone(300, width=400, k=k, batch_norm=True)
+    weights = dense_weights(net)
+    assert len(weights) == sum(isinstance(layer, Dense) for layer in _all(net.layers))
+    for weight in weights:
+        bound = 1 / math.sqrt(weight.shape[-2])
+        assert weight.abs().max() <= bound
+        assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
+        assert weight.mean().item() == pytest.approx(0, abs=bound / 100)
+    scales = [net[str(i)] for i, layer in enumerate(net.layers) if isinstance(layer, BatchNorm)]
+    for held in scales:
+        assert (held["weight"] == 1).all()
+        assert (held["bias"] == 0).all()
+
+
+def _all(layers):
+    for layer in layers:
+        yield from _all(layer.block) if hasattr(layer, "block") else [layer]
 
 
 @TABULAR
-def test_same_seed_same_weights(backbone, seed):
-    torch.manual_seed(seed)
-    first = backbone(5, width=8)
-    torch.manual_seed(seed)
-    second = backbone(5, width=8)
-    assert all(map(torch.equal, first.parameters(), second.parameters()))
+@pytest.mark.parametrize("given", [False, True], ids=["torch's generator", "a generator"])
+def test_same_seed_same_weights(backbone, given, seed):
+    nets = []
+    for _ in range(2):
+        torch.manual_seed(seed)
+        source = torch.Generator().manual_seed(seed) if given else None
+        nets.append(backbone(5, width=8, generators=source))
+    assert all(map(torch.equal, nets[0].parameters(), nets[1].parameters()))
 
 
 @pytest.mark.parametrize("backbone", [MLP, SNN])
 def test_mlp_by_hand(backbone):
     net, x = backbone(5, width=8, depth=2), torch.randn(7, 5)
     act = torch.relu if backbone is MLP else torch.selu
-    first, second = net[0], net[2]
-    expected = act(act(x @ first.weight.T + first.bias) @ second.weight.T + second.bias)
-    torch.testing.assert_close(net(x), expected)
+    torch.testing.assert_close(net(x), act(affine(net, 2, act(affine(net, 0, x)))))
 
 
 @pytest.mark.parametrize(
@@ -102,26 +121,46 @@ def test_glu_by_hand(options, act):
     """Each block is activation(a) · sigmoid(b) with a and b two linear maps of its input."""
     net, x = GLU(5, width=8, depth=2, **options), torch.randn(7, 5)
     expected = x
-    for linear in (net[0], net[2]):
-        a = expected @ linear.weight[:8].T + linear.bias[:8]
-        b = expected @ linear.weight[8:].T + linear.bias[8:]
-        expected = act(a) / (1 + torch.exp(-b))
+    for i in (0, 2):
+        both = affine(net, i, expected)
+        expected = act(both[:, :8]) / (1 + torch.exp(-both[:, 8:]))
     torch.testing.assert_close(net(x), expected)
 
 
 def test_resnet_by_hand():
     net, x = ResNet(5, width=8, depth=2, block_depth=2), torch.randn(7, 5)
-    expected = torch.relu(net[0](x))
-    for residual in list(net)[2:]:
-        first, second = residual.block[0], residual.block[2]
-        expected = torch.relu(expected + second(torch.relu(first(expected))))
+    expected = torch.relu(affine(net, 0, x))
+    for i in (2, 4):
+        inner = torch.relu(affine(net[str(i)], 0, expected))
+        expected = torch.relu(expected + affine(net[str(i)], 2, inner))
     torch.testing.assert_close(net(x), expected)
 
 
-@pytest.mark.parametrize("block_depth", [1, 2, 3])
-def test_resnet_block_depth_counts_linear_layers(block_depth):
-    net = ResNet(5, width=8, depth=3, block_depth=block_depth)
-    assert count(net, nn.Linear) == 1 + 3 * block_depth
+# ---------------------------------------------------------------------------- Glorot's start
+
+
+@pytest.mark.parametrize("gain", [1.0, math.sqrt(2)])
+@pytest.mark.parametrize("k", [None, 3])
+def test_glorot_fills_the_interval_of_the_paper(gain, k):
+    net = MLP(5, width=200, depth=3, k=k)
+    glorot_uniform(net, gain=gain)
+    for weight in dense_weights(net):
+        bound = gain * math.sqrt(6 / sum(weight.shape[-2:]))
+        assert 0.95 * bound < weight.abs().max() <= bound
+        assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1)
+    assert not any(p.any() for name, p in net.named_parameters() if name.endswith("bias"))
+
+
+def test_glorot_leaves_batch_norm_alone_and_draws_from_the_generators(seed):
+    before = torch.get_rng_state()
+    source = torch.Generator().manual_seed(seed)
+    net = MLP(5, width=8, batch_norm=True, generators=source)
+    glorot_uniform(net, source)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert (net["1"]["weight"] == 1).all()
+
+
+# --------------------------------------------------------------------------------- image net
 
 
 def test_convnet_has_the_shape_of_the_pytorch_example():

@@ -4,17 +4,11 @@ import dataclasses
 
 import pytest
 import torch
-from torch import nn
 
-from adacap.nn.presets import (
-    ARCHITECTURES,
-    BACKBONES,
-    DEFAULT_DEPTH,
-    PRESETS,
-    SCHEMES,
-    ArchitectureSpec,
-    suggest,
-)
+from adacap.architectures import Architecture
+from adacap.layers import Dense, Residual
+from adacap.nn import Backbone
+from adacap.nn.presets import ARCHITECTURES, PRESETS, SCHEMES, ArchitectureSpec, suggest
 
 # name: backbone, blocks, width, iterations, epochs, batch size, max lr, seconds
 TABLE = {
@@ -50,14 +44,16 @@ def test_each_row_under_each_scheme():
 @pytest.mark.parametrize("name", PRESETS)
 def test_preset_builds(name):
     spec = PRESETS[name].architecture
-    net = BACKBONES[spec.backbone](3, width=spec.width, depth=spec.depth)
+    architecture = Architecture(spec.backbone)
+    net = Backbone(architecture.layers(3, width=spec.width, depth=spec.depth))
     assert net(torch.zeros(2, 3)).shape == (2, spec.width)
-    assert spec.depth == DEFAULT_DEPTH[spec.backbone]
+    assert spec.depth == architecture.default_depth
 
 
 def test_residual_blocks_have_depth_two():
-    block = BACKBONES["resblock"](3, width=4)[2].block
-    assert sum(isinstance(layer, nn.Linear) for layer in block) == 2
+    layers = Architecture("resblock").layers(3, width=4)
+    blocks = [layer.block for layer in layers if isinstance(layer, Residual)]
+    assert [sum(isinstance(layer, Dense) for layer in block) for block in blocks] == [2, 2]
 
 
 def test_rows_cannot_be_edited():

@@ -42,7 +42,7 @@ def split(model: Any, X: pd.DataFrame, y: Any) -> Case:
 @pytest.fixture(scope="session")
 def regression() -> Case:
     """A bag of three folds."""
-    return split(AdaCapRegressor(n_estimators=3, bagging="folds", **TINY), *table())
+    return split(AdaCapRegressor(n_estimators=3, validation="folds", **TINY), *table())
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def test_learning_dynamics_by_auc_and_without_rows_held_out():
     found = learning_dynamics(model)
     assert (found.train_name, found.valid_name) == ("cross-entropy", "AUC")
     assert found.valid.max() <= 1.0
-    model = AdaCapRegressor(validation_fraction=0.0, **TINY).fit(X, y)
+    model = AdaCapRegressor(validation=0.0, **TINY).fit(X, y)
     assert learning_dynamics(model).valid is None
 
 

@@ -134,7 +134,7 @@ def test_the_page_says_what_was_trained(regression):
     assert facts["nets"] == "3"
     assert facts["backbone"] == "glu, 3 × 16"
     assert regression.model.provenance_.torch in html
-    assert "bagging</td>" in html
+    assert "validation</td>" in html
     capacity = regression.model.capacity()
     assert facts["memorisation gap"] == f"{capacity.memorisation_gap:.4g}"
     assert facts["p-value on held-out rows"] == f"{capacity.holdout_p_value:.2g}"
@@ -155,7 +155,7 @@ def test_a_loaded_model_reports_alike(regression, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"scheme": "tikhonov"}, {"scheme": "plain"}, {"validation_fraction": 0.0}]
+    "options", [{"scheme": "tikhonov"}, {"scheme": "plain"}, {"validation": 0.0}]
 )
 def test_other_models_have_a_page(options):
     case = split(AdaCapRegressor(**TINY, **options), *table())

@@ -112,7 +112,7 @@ def test_a_date_format_that_fits_nothing_is_refused_with_a_cell():
     with pytest.raises(ValueError, match="has no text"):
         TableEncoder(read_text="%Y-%j").fit(FRAME[["rooms"]])
     with pytest.raises(ValueError, match="read_text must be True, False or a date format"):
-        AdaCapRegressor(read_text="day/month").fit([[1.0], [2.0]], [1.0, 2.0])
+        AdaCapRegressor(preprocessing={"read_text": "day/month"}).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
 def test_fit_names_lost_columns_and_prints_the_table_if_verbose(capsys):

@@ -84,7 +84,7 @@ def test_a_price_that_depends_on_words_is_learnt_and_predicted_without_scikit_le
     found = adacap.lite.load(tmp_path / "m.adacap").predict(X_test)
     assert (np.abs(found - expected) / model.codec_.scale).max() <= 1e-6
     with pytest.warns(UserWarning, match="'advertisement'"):  # what it was before
-        plain = AdaCapRegressor(random_state=0, read_text=False).fit(X, y)
+        plain = AdaCapRegressor(random_state=0, preprocessing={"read_text": False}).fit(X, y)
     assert plain.score(X_test[:-2], y_test) < 0.1
 
 

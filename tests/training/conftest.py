@@ -1,6 +1,5 @@
-"""A small training problem, built whole or for one member at a time."""
+"""A small training problem, built whole or for one net at a time."""
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,51 +8,64 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from adacap.nn import MLP, LinearHead, TikhonovHead
-from adacap.training import (
-    MemberRows,
-    Members,
-    MLRObjective,
-    Net,
-    PlainObjective,
-    Trained,
-    TrainingConfig,
-    TrainingData,
-    train,
-)
+from adacap.architectures import mlp
+from adacap.layers import Layer
+from adacap.nn import Backbone, LinearHead, TikhonovHead
+from adacap.nn.adapter import Stacked, built_from
+from adacap.nn.modules import Nets
+from adacap.training import MemberRows, MLRObjective, Trained, TrainingConfig, TrainingData, train
 
 CONFIG = TrainingConfig(max_iter=20, batch_size=32)
+DEFAULT = mlp(4, width=16)
 
 
 @dataclass
 class Problem:
-    """Data, nets and scheme of K members; every run starts from copies of the nets."""
+    """Data, architecture and scheme of K nets; every run starts from the same weights."""
 
     x: Tensor
     targets: Tensor
     weight: Tensor | None
     rows: Sequence[MemberRows]
-    nets: Sequence[Net]
+    backbone: tuple[Layer, ...] | Callable[[], nn.Module]
     scheme: str
     loss: str
     fit_intercept: bool
 
     @property
-    def objective(self) -> MLRObjective | PlainObjective:
-        if self.scheme == "plain":
-            return PlainObjective(self.loss)
-        return MLRObjective(self.loss, fit_intercept=self.fit_intercept)
+    def objective(self) -> MLRObjective:
+        return MLRObjective(self.loss)
 
     def data(self) -> TrainingData:
         n_permutations = 3 if self.scheme == "adacap" else 0
         return TrainingData(self.x, self.targets, self.weight, self.rows, n_permutations)
 
-    def run(self, config: TrainingConfig = CONFIG, **options: Any) -> list[Trained]:
-        members = Members([copy.deepcopy(net) for net in self.nets])
-        return train(members, self.data(), self.objective, config, **options)
+    def nets(self) -> Nets:
+        """The nets before training, each drawn from the seed of its rows."""
+        seeds, k = [row.seed for row in self.rows], len(self.rows)
+        draws = [torch.Generator().manual_seed(seed) for seed in seeds]
+        if isinstance(self.backbone, tuple):
+            backbone: Any = Backbone(self.backbone, k=k, generators=draws)
+        else:
+            rows = self.x[:2].float()
+            made = [built_from(self.backbone, seed, rows).to(self.x.dtype) for seed in seeds]
+            backbone = Stacked(made)
+        backbone.to(self.x.dtype)
+        if self.scheme != "plain":
+            head: Any = TikhonovHead(2.0, fit_intercept=self.fit_intercept, k=k)
+        else:
+            sample = self.x[:2].expand(k, 2, *self.x.shape[1:])
+            width = backbone.eval()(sample).shape[-1]
+            head = LinearHead(width, self.targets.shape[1], k=k, generators=draws)
+        return Nets(backbone, head.to(self.x.dtype)).train()
+
+    def run(
+        self, config: TrainingConfig = CONFIG, *, nets: Nets | None = None, **options: Any
+    ) -> Trained:
+        return train(nets or self.nets(), self.data(), self.objective, config, **options)
 
     def only(self, k: int) -> "Problem":
-        return replace(self, rows=[self.rows[k]], nets=[self.nets[k]])
+        return replace(self, rows=[self.rows[k]])
 
 
 @pytest.fixture
@@ -61,9 +73,9 @@ def problem(seed: int) -> Callable[..., Problem]:
     """Maker of problems: by default one MLP of width 16 on 60 + 20 rows, scheme AdaCap."""
 
     def make(
-        backbone: Callable[[], nn.Module] = lambda: MLP(4, width=16),
+        backbone: tuple[Layer, ...] | Callable[[], nn.Module] = DEFAULT,
         *,
-        n_members: int = 1,
+        k: int = 1,
         n_train: int = 60,
         n_valid: int = 20,
         d_in: int = 4,
@@ -84,16 +96,11 @@ def problem(seed: int) -> Callable[..., Problem]:
             "ce": lambda: torch.nn.functional.one_hot(score.round().clamp(-1, 1).long() + 1, 3),
         }[loss]()
         weight = torch.rand(n, generator=generator, dtype=dtype) + 0.5 if weighted else None
-        rows, nets = [], []
-        for k in range(n_members):
+        rows = []
+        for i in range(k):
             order = torch.randperm(n, generator=generator)
-            rows.append(MemberRows(order[:n_train], order[n_train:], seed + k))
-            torch.manual_seed(seed + k)
-            net = backbone()
-            width = net.eval()(x[:2].to(torch.get_default_dtype())).shape[1]
-            head = LinearHead(width, targets.shape[1]) if scheme == "plain" else TikhonovHead(2.0)
-            nets.append(Net(net, head).to(dtype).train())
+            rows.append(MemberRows(order[:n_train], order[n_train:], seed + i))
         x, targets = x.to(dtype), targets.to(dtype)
-        return Problem(x, targets, weight, rows, nets, scheme, loss, fit_intercept)
+        return Problem(x, targets, weight, rows, backbone, scheme, loss, fit_intercept)
 
     return make

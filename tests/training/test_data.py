@@ -1,4 +1,4 @@
-"""Rows, labels and batches of each member."""
+"""Rows, labels and batches of each net."""
 
 import itertools
 
@@ -91,7 +91,7 @@ def test_no_permutations(table, seed):
 
 
 @pytest.mark.usefixtures("global_state_untouched")
-def test_a_member_does_not_depend_on_its_company(table, seed):
+def test_a_net_does_not_depend_on_its_company(table, seed):
     rows = member_rows(3, seed)
     together = list(itertools.islice(make(table, rows).batches(6), 7))
     alone = list(itertools.islice(make(table, rows[1:2]).batches(6), 7))
@@ -103,12 +103,12 @@ def test_a_member_does_not_depend_on_its_company(table, seed):
 
 def test_validation_rows_are_the_held_out_ones(table, seed):
     rows = member_rows(2, seed)
-    x, targets, weight = make(table, rows).valid
+    valid = make(table, rows).valid
     for k in range(2):
-        assert torch.equal(x[k, :, 0].long(), rows[k].valid)
-        assert torch.equal(targets[k, :, 0].long(), rows[k].valid)
-        assert torch.equal(weight[k].long() - 100, rows[k].valid)
-    assert make(table, rows, weighted=False).valid[2] is None
+        assert torch.equal(valid.x[k, :, 0].long(), rows[k].valid)
+        assert torch.equal(valid.targets[k, :, 0].long(), rows[k].valid)
+        assert torch.equal(valid.weight[k].long() - 100, rows[k].valid)
+    assert make(table, rows, weighted=False).valid.weight is None
 
 
 def test_no_hold_out(table, seed):
@@ -121,7 +121,7 @@ def test_no_hold_out(table, seed):
 def test_external_validation_rows_replace_the_hold_out(table, seed, weighted, normal):
     given = normal(6, 3), normal(6, 2), normal(6).abs() if weighted else None
     valid = make(table, member_rows(2, seed), external=given).valid
-    for ours, theirs in zip(valid, given, strict=True):
+    for ours, theirs in zip((valid.x, valid.targets, valid.weight), given, strict=True):
         if theirs is None:
             assert ours is None
         else:
@@ -132,4 +132,4 @@ def test_images_keep_their_shape(seed, normal):
     x, targets = normal(N, 2, 4, 5), normal(N, 1)
     data = TrainingData(x, targets, None, member_rows(3, seed), 1)
     assert next(data.batches(6)).x.shape == (3, 6, 2, 4, 5)
-    assert data.valid[0].shape == (3, 5, 2, 4, 5)
+    assert data.valid.x.shape == (3, 5, 2, 4, 5)

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
-from adacap.core.losses import LOSSES
-from adacap.training.scores import SCORES, auc, r2, scorer
+from adacap.core.mlr import LOSSES
+from adacap.training.data import SCORES, Validation, r2
+from adacap.training.scores import auc
 
 
 @pytest.mark.parametrize("n_targets", [1, 3])
@@ -97,12 +98,10 @@ def test_nan_predictions_give_nan(name, normal):
 
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_scorer_gives_the_score_step_after_step(name, weighted, normal):
+def test_validation_rows_score_by_name(name, weighted, normal):
     targets, w = normal(2, 10, 1).sign(), normal(2, 10).abs() if weighted else None
-    score_of = scorer(name, targets, w)
-    for _ in range(2):
-        prediction = normal(2, 10, 1)
-        torch.testing.assert_close(score_of(prediction), SCORES[name](prediction, targets, w))
+    valid, prediction = Validation(normal(2, 10, 3), targets, w), normal(2, 10, 1)
+    torch.testing.assert_close(valid.score(prediction, name), SCORES[name](prediction, targets, w))
 
 
 @pytest.mark.parametrize("loss", ["rmse", "bce", "ce"])

@@ -105,7 +105,7 @@ def make_split(table: Table, index: int) -> Split:
         X_train, X_test = _standardised(table.X.to_numpy(np.float64), train, test)
         y_train, y_test, n_classes = _targets(table, train, test)
         return Split(X_train, X_test, y_train, y_test, table.task.kind, n_classes)
-    encoder = TableEncoder(PREPROCESSING, owner=f"split {index} of task {table.task.key!r}")
+    encoder = TableEncoder(PREPROCESSING).set_output(transform="default")
     X_train = encoder.fit_transform(read_table(table.X.iloc[train]))
     if X_train.shape[1] == 0:
         raise SplitError(

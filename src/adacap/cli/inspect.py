@@ -27,6 +27,7 @@ def inspect(
 
     With --no-capacity torch is not loaded.
     """
+    from adacap.estimators.settings import Settings
     from adacap.exceptions import ModelFileError
     from adacap.files import MissingFileError
     from adacap.lite.files import read
@@ -36,15 +37,16 @@ def inspect(
     try:
         description, tensors = read(model)
         facts = _facts(model, description, tensors)
+        settings = Settings.from_dict(facts["settings"])
     except ModelFileError as error:
         raise ModelFileError(f"{model} is no model file: {error}") from error
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{model} has a malformed description: {error!r}.") from error
     readings = _capacity(model) if capacity else None
     if as_json:
         print_json({**facts, "capacity": _readings(readings)})
         return
-    _print(facts)
+    _print(facts, str(settings))
     if readings is not None:
         say()
         say(str(readings))
@@ -67,7 +69,7 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
         "provenance": model["provenance"],
         "target": {"names": model["provenance"]["targets"], **_target(model["codec"])},
         "scheme": model["scheme"],
-        "backbone": model["backbone"],
+        "backbone": [{k: v for k, v in g.items() if k != "layers"} for g in model["groups"]],
         "n_networks": len(members),
         "n_parameters": _count_parameters(tensors),
         "lambda": _geometric_mean(lams),
@@ -76,18 +78,19 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
         "preprocessing": model["encoder"]["policy"],
         "columns": [_column(plan) for plan in model["encoder"]["columns"]],
         "parameters": model["parameters"],
+        "settings": model["settings"],
     }
 
 
 def _target(codec: Json) -> dict[str, Any]:
     if "classes" in codec:
         return {"classes": codec["classes"]}
-    return {"mean": codec["mean"], "standard_deviation": codec["scale"]}
+    return {"mean": codec["mean"], "standard_deviation": [abs(scale) for scale in codec["scale"]]}
 
 
 def _count_parameters(tensors: Tensors) -> int:
     """Numbers that predictions use: backbones and output layers."""
-    used = (".backbone.", ".linear.")
+    used = (".backbone.", ".output.")
     return sum(array.size for name, array in tensors.items() if any(u in name for u in used))
 
 
@@ -155,7 +158,7 @@ def _readings(capacity: Any) -> dict[str, Any] | None:
 # ------------------------------------------------------------------------------ printing
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _print(facts: dict[str, Any], settings: str) -> None:
     nets = f"{facts['n_networks']} nets" if facts["n_networks"] > 1 else "1 net"
     say(f"{facts['file']} ({size_of(facts['bytes'])}), written by adacap {facts['adacap_version']}")
     say(
@@ -176,13 +179,18 @@ def _print(facts: dict[str, Any]) -> None:
     _print_columns(facts)
     say()
     _print_training(facts["training"])
+    say()
+    say("Settings:")
+    for line in settings.splitlines():
+        say(f"  {line}")
 
 
-def _backbone(spec: Any) -> str:
-    first = spec[0] if isinstance(spec, list) else spec
-    if first.get("factory"):
+def _backbone(groups: list[dict[str, Any]]) -> str:
+    first = groups[0]
+    if first["factory"]:
         return f"backbone by {first['factory']}"
-    mixed = " and others" if isinstance(spec, list) else ""
+    kinds = {(g["name"], g["width"], g["depth"], str(g["options"])) for g in groups}
+    mixed = " and others" if len(kinds) > 1 else ""
     return f"backbone {first['name']} of width {first['width']}, depth {first['depth']}{mixed}"
 
 

@@ -34,12 +34,13 @@ def build(
     Examples
     --------
     >>> build("regression", None, seed=0, n_estimators=8)
-    AdaCapRegressor(bagging='folds', n_estimators=8, random_state=0)
+    AdaCapRegressor(n_estimators=8, random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
+    from adacap.estimators.encoder import encoder_options
 
     options: dict[str, Any] = {"random_state": seed}
     if time_limit is not None:
@@ -54,18 +55,22 @@ def build(
         except ValueError as error:
             raise UsageError(str(error)) from error
     if n_estimators is not None:
-        bag = {"n_estimators": n_estimators, "bagging": "folds"}
-        known = model.get_params(deep=False)
-        model.set_params(**{name: value for name, value in bag.items() if name in known})
-    return model if read_text is True else model.set_params(read_text=read_text)
+        model.set_params(n_estimators=n_estimators)
+        if model.validation != "auto":  # one net per fold, whatever the preset says
+            model.set_params(validation="folds" if n_estimators > 1 else 0.2)
+    if read_text is not True:
+        options = {**encoder_options(model.preprocessing), "read_text": read_text}
+        model.set_params(preprocessing=options)
+    return model
 
 
 def describe(model: Any, n_rows: int) -> str:
     """A model in words, such as ``AdaCapRegressor, 5 nets (one per fold)``."""
-    from adacap.estimators.settings import has_folds, members_of
+    from adacap.estimators.settings import resolve
 
-    n = members_of(model, n_rows)
-    folds = " (one per fold)" if has_folds(model, n) else ""
+    settings = resolve(model, n_rows)
+    n = settings.n_estimators
+    folds = " (one per fold)" if settings.validation == "folds" else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
 
 
@@ -83,10 +88,10 @@ def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:
 
 def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
     """Encoder that a model would learn on all rows, to say what becomes of the columns."""
-    from adacap.estimators.encoder import TableEncoder
+    from adacap.estimators.encoder import TableEncoder, encoder_options
     from adacap.estimators.tables import read_table
 
-    encoder = TableEncoder(model.preprocessing, read_text=model.read_text)
+    encoder = TableEncoder(**encoder_options(model.preprocessing))
     return encoder.fit(read_table(X), _coded(target, target.y))
 
 
@@ -131,7 +136,7 @@ def encode(
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.tables import read_table
 
-    encoder = TableEncoder(read_text=read_text)
+    encoder = TableEncoder(read_text=read_text).set_output(transform="default")
     x_train = encoder.fit_transform(read_table(X_train), _coded(target, y_train))
     x_test = encoder.transform(read_table(X_test))
     if x_train.shape[1] == 0:  # no column says anything

@@ -98,15 +98,13 @@ def load_rows(
 
 def _seen(model: Any) -> int:
     """Rows that the nets can look at, each in an order of its own."""
-    from adacap.estimators.settings import members_of, setting_of
+    from adacap.estimators.settings import resolve
 
-    parameters = model.get_params(deep=False)
-    if parameters.get("max_epochs"):
-        return _MANY_ROWS  # bounded by time
-    batch_size, max_iter = (setting_of(model, name) for name in ("batch_size", "max_iter"))
-    if batch_size is None or max_iter is None:
-        return _MANY_ROWS  # a rule of its own
-    return int(batch_size * max_iter * members_of(model, _MANY_ROWS))
+    settings = resolve(model, _MANY_ROWS)
+    if isinstance(model.max_iter, str) and model.max_iter != "auto":
+        return _MANY_ROWS  # epochs, bounded by time
+    steps = settings.max_iter if isinstance(settings.max_iter, tuple) else (settings.max_iter,)
+    return settings.batch_size * max(steps) * settings.n_estimators
 
 
 def _mask(target: Target) -> Any:

@@ -6,10 +6,9 @@ All label sets of a test share one factorisation; nothing here is differentiated
 import torch
 from torch import Tensor
 
-from adacap.core.losses import loss_named
+from adacap.core.mlr import loss_named
 from adacap.core.permutation import stack_labels
-from adacap.core.residual import ridge_rmse
-from adacap.core.tikhonov import ridge_fit
+from adacap.core.ridge import Ridge
 
 __all__ = ["cook_distance", "label_fits", "lowest_losses", "permutation_p_value", "press_r2"]
 
@@ -55,16 +54,11 @@ def label_fits(
     >>> label_fits(torch.eye(4), y, draws, 1.0, fit_intercept=False)
     tensor([0.7906, 0.7906, 0.7906], dtype=torch.float64)
     """
-    A, labels = hidden.double(), stack_labels(targets.double(), permutations)
-    if loss == "rmse":
-        fits, _ = ridge_rmse(
-            A, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-        )
-        return fits
-    fit = ridge_fit(
-        A, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-    )
-    return loss_named(loss)(fit.fitted.unflatten(-1, labels.shape[-2:]), labels, sample_weight)
+    labels = stack_labels(targets.double(), permutations)
+    weight = None if sample_weight is None else sample_weight.double()
+    ridge = Ridge(hidden.double(), lam, sample_weight=weight, fit_intercept=fit_intercept)
+    fitted = ridge.solve(labels.flatten(-2)).fitted.unflatten(-1, labels.shape[-2:])
+    return loss_named(loss)(fitted, labels, weight)
 
 
 @torch.no_grad()

@@ -16,10 +16,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from adacap.core.losses import loss_named
-from adacap.core.mlr import MLRForm, MLRLoss, mlr_loss, mlr_of_fits
-from adacap.core.residual import OutputLayer, ridge_rmse
-from adacap.core.tikhonov import ridge_fit
+from adacap.core.mlr import MLRForm, MLRLoss, loss_named, mlr_loss, mlr_of_fits, true_layer
+from adacap.core.ridge import Ridge
 
 __all__ = ["DitherForm", "dithered_mlr_loss"]
 
@@ -80,7 +78,7 @@ def dithered_mlr_loss(
     >>> hidden, y = torch.eye(2), torch.tensor([[[1.0]], [[-1.0]]])
     >>> noise = torch.tensor([[[1.0]], [[1.0]]])
     >>> result = dithered_mlr_loss(hidden, y, 1.0, structured=noise)
-    >>> result.value, result.ridge.coef.flatten()
+    >>> result.value, result.layer.coef.flatten()
     (tensor(0.7071), tensor([ 0.5000, -0.5000]))
     """
     loss_named(loss)
@@ -95,45 +93,25 @@ def dithered_mlr_loss(
             hidden, labels, lam,
             loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
         )  # fmt: skip
+    # The labels as they are come first, for the output layer; then every set with its noise.
+    shift = structured if loss != "rmse" else None
+    noise = -structured if loss != "rmse" else _total(structured, target)
+    sets = torch.cat([labels[..., :1, :], labels + noise], -2)
+    ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    fit = ridge.solve(sets.flatten(-2))
+    fitted = fit.fitted.unflatten(-1, sets.shape[-2:])[..., 1:, :]
     if loss == "rmse":
-        noise = _total(structured, target)
-        sets = torch.cat([labels[..., :1, :], labels + noise], -2)
-        fits, layer = ridge_rmse(
-            hidden, sets, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-        )
-        is_half = dither_form == "halved" and structured is not None
-        fits = fits[..., 1:] / 2 if is_half else fits[..., 1:]
-    else:
-        assert structured is not None
-        prediction, layer = _dithered_fit(
-            hidden, labels, lam, structured, sample_weight, fit_intercept
-        )
+        fits = loss_named(loss)(fitted, sets[..., 1:, :], sample_weight)
+        fits = fits / 2 if dither_form == "halved" and structured is not None else fits
+    else:  # ξ + H(Y − ξ)
+        prediction = fitted + shift
         if dither_form != "fitted":
             prediction = prediction + labels
-        if dither_form == "halved":
-            prediction = prediction / 2
+        prediction = prediction / 2 if dither_form == "halved" else prediction
         fits = loss_named(loss)(prediction, labels, sample_weight)
-    return mlr_of_fits(fits, layer, labels, loss=loss, form=form, sample_weight=sample_weight)
+    result = mlr_of_fits(fits, labels, loss=loss, form=form, sample_weight=sample_weight)
+    return result._replace(layer=true_layer(fit, labels.shape[-1]), ridge=ridge)
 
 
 def _total(*noise: Tensor | None) -> Tensor | float:
     return sum((part for part in noise if part is not None), start=0.0)
-
-
-def _dithered_fit(
-    hidden: Tensor,
-    labels: Tensor,
-    lam: Tensor | float,
-    xi: Tensor,
-    sample_weight: Tensor | None,
-    fit_intercept: bool,
-) -> tuple[Tensor, OutputLayer]:
-    """``ξ + H(Y − ξ)`` for every label set, and the output layer of the true labels."""
-    sets = torch.cat([labels[..., :1, :], labels - xi], -2)
-    ridge = ridge_fit(
-        hidden, sets.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-    )
-    true = slice(0, labels.shape[-1])
-    layer = OutputLayer(ridge.coef[..., true].detach(), ridge.intercept[..., true].detach())
-    fitted = ridge.fitted.unflatten(-1, sets.shape[-2:])[..., 1:, :]
-    return fitted + xi, layer

@@ -3,9 +3,8 @@
 import torch
 from torch import Tensor
 
-from adacap.core.losses import constant_fit, loss_named
-from adacap.core.mlr import MLRForm, combine
-from adacap.core.tikhonov import weighted_mean
+from adacap.core.mlr import MLRForm, loss_named, mlr_of_fits
+from adacap.core.ridge import Ridge
 
 __all__ = ["initial_lambda", "lambda_grid", "mlr_path"]
 
@@ -59,35 +58,13 @@ def mlr_path(
     >>> mlr_path(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=3)
     tensor([-0.5570, -0.2000, -0.0280], dtype=torch.float64)
     """
-    set_loss = loss_named(loss)
-    A, Y = hidden.double(), labels.double()
-    w = None if sample_weight is None else sample_weight.double().unsqueeze(-1)
-    flat = Y.flatten(-2)
-    if fit_intercept:
-        offset = weighted_mean(flat, w)
-        A, flat = A - weighted_mean(A, w), flat - offset
-    left, squares, right = _spectral_factors(A, flat, w)
-    gains = 1 / (squares + grid.to(A).unsqueeze(-1))
-    fitted = torch.einsum("nr,kr,rq->knq", left, gains, right)  # A·B_λ for every λ
-    if fit_intercept:
-        fitted = fitted + offset
-    many = None if w is None else w.squeeze(-1).expand(len(grid), -1)
-    fits = set_loss(fitted.unflatten(-1, Y.shape[-2:]), Y.expand(len(grid), *Y.shape), many)
-    baseline = None
-    if form == "absolute_gap" and Y.shape[-2] > 1:
-        baseline = constant_fit(loss, Y[..., :1, :], sample_weight)
-    return combine(fits, baseline, form)
-
-
-def _spectral_factors(A: Tensor, Y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """``L, s², R`` such that the ridge fit at λ is ``L · diag(1/(s² + λ)) · R``."""
-    rows, labels = (A, Y) if w is None else (w.sqrt() * A, w.sqrt() * Y)
-    n_samples, d_hidden = A.shape
-    if d_hidden < n_samples:
-        squares, V = torch.linalg.eigh(rows.T @ rows)
-        return A @ V, squares.clamp_min(0), V.T @ (rows.T @ labels)
-    squares, U = torch.linalg.eigh(rows @ rows.T)
-    return A @ (rows.T @ U), squares.clamp_min(0), U.T @ labels
+    Y, w = labels.double(), None if sample_weight is None else sample_weight.double()
+    ridge = Ridge(hidden.double(), 1.0, sample_weight=w, fit_intercept=fit_intercept)
+    fitted = ridge.path(Y.flatten(-2), grid).unflatten(-1, Y.shape[-2:])
+    many = None if w is None else w.expand(len(grid), -1)
+    labels_at_each = Y.expand(len(grid), *Y.shape)
+    fits = loss_named(loss)(fitted, labels_at_each, many)
+    return mlr_of_fits(fits, labels_at_each, loss=loss, form=form, sample_weight=many).value
 
 
 def initial_lambda(

@@ -1,48 +1,12 @@
-"""Losses that give one value per label set, and the loss of the best constant.
-
-Targets are *coded*: real numbers for regression, ±1 for two classes, one-hot for more.
-All shapes are ``(..., n_samples, n_sets, n_targets)`` and the result is ``(..., n_sets)``.
-"""
+"""Cross-entropies with one value per label set, for classes; the squared error is in ``mlr``."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = [
-    "LOSSES",
-    "SetLoss",
-    "binary_cross_entropy",
-    "constant_fit",
-    "cross_entropy",
-    "loss_named",
-    "rmse",
-]
-
-
-class SetLoss(Protocol):
-    """Callable ``(prediction, targets, sample_weight) -> one loss per label set``."""
-
-    def __call__(
-        self, prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None
-    ) -> Tensor:
-        """Reduce rows and targets, keep label sets."""
-        ...
-
-
-def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-    """Root mean squared error of each label set; output activation is the identity.
-
-    Examples
-    --------
-    >>> rmse(torch.zeros(2, 1, 1), torch.tensor([[[3.0]], [[4.0]]]))
-    tensor([3.5355])
-    """
-    squares = (prediction - targets).square()
-    # The floor keeps the gradient of the root finite when a fit is exact.
-    return _row_mean(squares.mean(-1), sample_weight).clamp_min(1e-24).sqrt()
+__all__ = ["best_constant", "binary_cross_entropy", "cross_entropy"]
 
 
 def binary_cross_entropy(
@@ -79,56 +43,26 @@ def _row_mean(values: Tensor, sample_weight: Tensor | None) -> Tensor:
     return (w * values).sum(-2) / w.sum(-2)
 
 
-LOSSES: dict[str, SetLoss] = {
-    "rmse": rmse,
-    "bce": binary_cross_entropy,
-    "ce": cross_entropy,
-}
-
-_BEST_CONSTANT: dict[str, Callable[[Tensor], Tensor]] = {
+_BEST: dict[str, Callable[[Tensor], Tensor]] = {
     "rmse": lambda mean: mean,
     "bce": lambda mean: 2 * torch.atanh(mean.clamp(-1 + 1e-6, 1 - 1e-6)),  # log-odds of (1+m)/2
     "ce": lambda mean: mean.clamp_min(1e-12).log(),
 }
 
 
-def loss_named(name: str) -> SetLoss:
-    """Entry of ``LOSSES``, or an error that lists them.
+def best_constant(loss: str, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    """The constant prediction of lowest loss, in the shape of the targets.
 
     Examples
     --------
-    >>> loss_named("mae")
-    Traceback (most recent call last):
-    ValueError: loss must be one of rmse, bce, ce, got 'mae'.
+    >>> best_constant("rmse", torch.tensor([[[1.0]], [[3.0]]])).flatten()
+    tensor([2., 2.])
     """
-    if name not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
-    return LOSSES[name]
-
-
-def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-    """Loss of the best constant prediction: the baseline of the absolute-gap form.
-
-    Parameters
-    ----------
-    loss : {"rmse", "bce", "ce"}
-    targets : Tensor of shape (..., n_samples, n_sets, n_targets)
-    sample_weight : Tensor of shape (..., n_samples), optional
-
-    Returns
-    -------
-    Tensor of shape (..., n_sets)
-
-    Examples
-    --------
-    >>> constant_fit("rmse", torch.tensor([[[1.0]], [[3.0]]]))
-    tensor([1.])
-    """
+    if loss not in _BEST:
+        raise ValueError(f"loss must be one of {', '.join(_BEST)}, got {loss!r}.")
     if sample_weight is None:
         mean = targets.mean(-3, keepdim=True)
     else:
         w = sample_weight[..., None, None].to(targets.dtype)
         mean = (w * targets).sum(-3, keepdim=True) / w.sum(-3, keepdim=True)
-    set_loss = loss_named(loss)
-    constant = _BEST_CONSTANT[loss](mean).expand_as(targets)
-    return set_loss(constant, targets, sample_weight)
+    return _BEST[loss](mean).expand_as(targets)

@@ -1,28 +1,98 @@
-"""The MLR loss: fit of the true labels minus fit of permuted labels."""
+"""What training minimises: losses with one value per label set, and the MLR loss made of them.
 
+Targets are *coded*: real numbers for regression, ±1 for two classes, one-hot for more. Label sets
+are ``(..., n_samples, n_sets, n_targets)``, true labels first, and a loss is ``(..., n_sets)``.
+"""
+
+import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from adacap.core.losses import constant_fit, loss_named
-from adacap.core.residual import OutputLayer, ridge_rmse, ridge_rmse_pullback
-from adacap.core.tikhonov import ridge_fit
+from adacap.core.losses import best_constant, binary_cross_entropy, cross_entropy
+from adacap.core.ridge import Ridge, RidgeFit
 
-__all__ = ["MLRForm", "MLRLoss", "combine", "mlr_loss", "mlr_loss_pullback", "mlr_of_fits"]
+__all__ = [
+    "LOSSES", "MLRForm", "MLRLoss", "constant_fit", "loss_named", "mlr_loss",
+    "mlr_of_fits", "rmse", "true_layer",
+]  # fmt: skip
 
 MLRForm = Literal["difference", "absolute_gap"]
 
 
-class MLRLoss(NamedTuple):
-    """The loss to minimise and what it is made of, one value per net in the batch."""
+def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    """Root mean squared error of each label set; output activation is the identity.
 
-    value: Tensor
-    fit_true: Tensor
-    fit_permuted: Tensor
-    ridge: OutputLayer
+    Examples
+    --------
+    >>> rmse(torch.zeros(2, 1, 1), torch.tensor([[[3.0]], [[4.0]]]))
+    tensor([3.5355])
+    """
+    residuals = prediction - targets
+    if sample_weight is None:
+        norms = torch.linalg.vector_norm(residuals, dim=(-3, -1))  # its gradient at 0 is 0
+        return norms / math.sqrt(targets.shape[-3] * targets.shape[-1])
+    w = sample_weight[..., None, None].to(residuals.dtype)
+    norms = torch.linalg.vector_norm(w.sqrt() * residuals, dim=(-3, -1))
+    return norms / (w.sum(-3).squeeze(-1) * targets.shape[-1]).sqrt()
+
+
+LOSSES: dict[str, Callable[..., Tensor]] = {
+    "rmse": rmse,
+    "bce": binary_cross_entropy,
+    "ce": cross_entropy,
+}
+
+
+def loss_named(name: str) -> Callable[..., Tensor]:
+    """Entry of ``LOSSES``, or an error that lists them.
+
+    Examples
+    --------
+    >>> loss_named("mae")
+    Traceback (most recent call last):
+    ValueError: loss must be one of rmse, bce, ce, got 'mae'.
+    """
+    if name not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
+    return LOSSES[name]
+
+
+def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    """Loss of the best constant prediction: the baseline of the absolute-gap form.
+
+    Parameters
+    ----------
+    loss : {"rmse", "bce", "ce"}
+    targets : Tensor of shape (..., n_samples, n_sets, n_targets)
+    sample_weight : Tensor of shape (..., n_samples), optional
+
+    Returns
+    -------
+    Tensor of shape (..., n_sets)
+
+    Examples
+    --------
+    >>> constant_fit("rmse", torch.tensor([[[1.0]], [[3.0]]]))
+    tensor([1.])
+    """
+    constant = best_constant(loss, targets, sample_weight)
+    return loss_named(loss)(constant, targets, sample_weight)
+
+
+# ------------------------------------------------------------------------------ the MLR loss
+
+
+class MLRLoss(NamedTuple):
+    """The loss to minimise and what it is made of, one value per net."""
+
+    value: Tensor  # (...)
+    fit_true: Tensor  # (...)
+    fit_permuted: Tensor | None  # (...), None without permuted labels
+    layer: RidgeFit = RidgeFit()  # output layer of the true labels, without gradient
+    ridge: Ridge | None = None  # that solved it, None for an output layer that is trained
 
 
 def mlr_loss(
@@ -58,7 +128,7 @@ def mlr_loss(
     Returns
     -------
     MLRLoss
-        ``value``, ``fit_true``, ``fit_permuted`` of shape (...), and ``ridge``, the output layer
+        ``value``, ``fit_true``, ``fit_permuted`` of shape (...), and ``layer``, the output layer
         for the true labels, without gradient.
 
     Examples
@@ -69,120 +139,42 @@ def mlr_loss(
     >>> mlr_loss(hidden, labels, 1.0).value
     tensor(0.)
     """
-    loss_named(loss)
     if labels.ndim < 3:
         raise ValueError(
             "labels must be (..., n_samples, 1 + T, n_targets), as stack_labels makes them, got "
             f"shape {tuple(labels.shape)}."
         )
-    fits, layer = _fits(hidden, labels, lam, loss, sample_weight, fit_intercept)
-    return mlr_of_fits(fits, layer, labels, loss=loss, form=form, sample_weight=sample_weight)
+    ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    fit = ridge.solve(labels.flatten(-2))
+    fitted = fit.fitted.unflatten(-1, labels.shape[-2:])
+    fits = loss_named(loss)(fitted, labels, sample_weight)
+    result = mlr_of_fits(fits, labels, loss=loss, form=form, sample_weight=sample_weight)
+    return result._replace(layer=true_layer(fit, labels.shape[-1]), ridge=ridge)
 
 
-def mlr_loss_pullback(
-    hidden: Tensor,
-    labels: Tensor,
-    lam: Tensor,
-    *,
-    sample_weight: Tensor | None = None,
-    fit_intercept: bool = False,
-) -> tuple[MLRLoss, Callable[[], tuple[Tensor, Tensor]]]:
-    """As :func:`mlr_loss` of RMSE in the difference form, with the gradient as a function.
-
-    What training takes, where the bookkeeping of a graph would cost more than the arithmetic.
-
-    Parameters
-    ----------
-    hidden, labels, lam, sample_weight, fit_intercept
-        As there; λ as a tensor of shape (...) without gradient.
-
-    Returns
-    -------
-    MLRLoss
-    callable
-        Gives the gradients of the loss at ``hidden`` and at λ, the losses of a batch summed.
-
-    Examples
-    --------
-    >>> from adacap.core import stack_labels
-    >>> labels = stack_labels(torch.tensor([[1.0], [-1.0]]), torch.tensor([[1, 0]]))
-    >>> loss, pull = mlr_loss_pullback(torch.eye(2), labels, torch.tensor(1.0))
-    >>> loss.value, pull()[1]  # the permuted labels fit as well
-    (tensor(0.), tensor(0.))
-    """
-    fits, layer, pull = ridge_rmse_pullback(
-        hidden, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-    )
-    loss = mlr_of_fits(
-        fits, layer, labels, loss="rmse", form="difference", sample_weight=sample_weight
-    )
-    weights = _contrast(fits.shape[-1], fits.dtype, fits.device)
-    return loss, lambda: pull(weights.expand_as(fits))
+def true_layer(fit: RidgeFit, n_targets: int) -> RidgeFit:
+    """The output layer of the first label set, without gradient."""
+    return RidgeFit(*(part.detach()[..., :n_targets] for part in fit))
 
 
 def mlr_of_fits(
-    fits: Tensor,
-    layer: OutputLayer,
-    labels: Tensor,
-    *,
-    loss: str,
-    form: MLRForm,
-    sample_weight: Tensor | None,
+    fits: Tensor, labels: Tensor, *, loss: str, form: MLRForm, sample_weight: Tensor | None
 ) -> MLRLoss:
-    """The MLR loss and its parts, from the fit of every label set ``(..., 1 + T)``."""
-    baseline = None
-    if form == "absolute_gap" and fits.shape[-1] > 1:
-        baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
-    value, true = combine(fits, baseline, form), fits[..., 0]
-    if form == "difference":  # of which the value is made; without permuted labels it is zero
-        return MLRLoss(value, true, true - value, layer)
-    permuted = fits[..., 1:].mean(-1) if fits.shape[-1] > 1 else torch.zeros_like(value)
-    return MLRLoss(value, true, permuted, layer)
-
-
-def _fits(
-    hidden: Tensor,
-    labels: Tensor,
-    lam: Tensor | float,
-    loss: str,
-    sample_weight: Tensor | None,
-    fit_intercept: bool,
-) -> tuple[Tensor, OutputLayer]:
-    """Loss of every label set under its own ridge solution; the layer of the first set."""
-    if loss == "rmse" and not labels.requires_grad:
-        return ridge_rmse(
-            hidden, labels, lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-        )
-    ridge = ridge_fit(
-        hidden, labels.flatten(-2), lam, sample_weight=sample_weight, fit_intercept=fit_intercept
-    )
-    fitted = ridge.fitted.unflatten(-1, labels.shape[-2:])
-    true = slice(0, labels.shape[-1])
-    layer = OutputLayer(ridge.coef[..., true].detach(), ridge.intercept[..., true].detach())
-    return loss_named(loss)(fitted, labels, sample_weight), layer
-
-
-def combine(fits: Tensor, baseline: Tensor | None, form: MLRForm = "difference") -> Tensor:
-    """Turn the fits of all label sets ``(..., 1 + T)`` into the MLR loss ``(...)``.
+    """The MLR loss from the fit of every label set ``(..., 1 + T)``; no layer in it yet.
 
     Examples
     --------
-    >>> combine(torch.tensor([0.25, 0.75, 0.5]), None)
+    >>> fits = torch.tensor([0.25, 0.75, 0.5])
+    >>> mlr_of_fits(fits, None, loss="rmse", form="difference", sample_weight=None).value
     tensor(-0.3750)
     """
-    if fits.shape[-1] == 1:
-        return fits[..., 0]
+    true, permuted = fits[..., 0], fits[..., 1:]
+    if permuted.shape[-1] == 0:
+        return MLRLoss(true, true, None)
+    mean = permuted.mean(-1)
     if form == "difference":
-        return fits @ _contrast(fits.shape[-1], fits.dtype, fits.device)
-    if form == "absolute_gap" and baseline is not None:
-        return fits[..., 0] + (baseline - fits[..., 1:]).abs().mean(-1)
-    raise ValueError(f"mlr_form must be 'difference' or 'absolute_gap', got {form!r}.")
-
-
-@lru_cache(maxsize=32)
-@torch.inference_mode(False)  # kept for callers who want a graph
-def _contrast(n_sets: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """``(1, −1/T, …, −1/T)``: the true fit minus the mean of the permuted ones, as one product."""
-    weights = torch.full((n_sets,), -1.0 / max(n_sets - 1, 1), dtype=dtype, device=device)
-    weights[0] = 1.0
-    return weights
+        return MLRLoss(true - mean, true, mean)
+    if form != "absolute_gap":
+        raise ValueError(f"form must be 'difference' or 'absolute_gap', got {form!r}.")
+    baseline = constant_fit(loss, labels[..., :1, :], sample_weight)
+    return MLRLoss(true + (baseline - permuted).abs().mean(-1), true, mean)

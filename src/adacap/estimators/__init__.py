@@ -10,24 +10,14 @@ if TYPE_CHECKING:
     from adacap.estimators.classifier import AdaCapClassifier
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.factory import make
-    from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
     from adacap.estimators.regressor import AdaCapRegressor
 
-__all__ = [
-    "AdaCapClassifier",
-    "AdaCapRegressor",
-    "MLRNetClassifier",
-    "MLRNetRegressor",
-    "TableEncoder",
-    "make",
-]
+__all__ = ["AdaCapClassifier", "AdaCapRegressor", "TableEncoder", "make"]
 
 _HOME = {
     "AdaCapClassifier": "adacap.estimators.classifier",
     "AdaCapRegressor": "adacap.estimators.regressor",
     "TableEncoder": "adacap.estimators.encoder",
-    "MLRNetClassifier": "adacap.estimators.mlr_net",
-    "MLRNetRegressor": "adacap.estimators.mlr_net",
     "make": "adacap.estimators.factory",
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
+from adacap.architectures import Architecture
 from adacap.estimators._capacity_reading import read_capacity
-from adacap.estimators._checks import check_parameters
 from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.capacity import Capacity
-from adacap.estimators.ensemble import summary
-from adacap.estimators.fitting import FittedMember, Recipe, Rows, fit_members
+from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
+from adacap.estimators.encoder import Preprocessing
+from adacap.estimators.fitting import Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
-    decay_of,
     feature_names,
     grid_of,
-    is_list,
     member_seeds,
     read_input,
     refuse_other_shape,
@@ -37,20 +37,34 @@ from adacap.estimators.inputs import (
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.preparing import Codec, Preparation, Samples
+from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out
-from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
+from adacap.estimators.settings import (
+    MOST_HELD,
+    Settings,
+    kinds_of_nets,
+    most_nets,
+    optimizer_pair,
+    resolve,
+)
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts
+from adacap.exceptions import suggest
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
-from adacap.training.config import OptimizerLike, SchedulerLike, TrainingConfig
+from adacap.training.config import OptimizerLike, TrainingConfig
 from adacap.training.data import MemberRows
 from adacap.training.history import History
 
-__all__ = ["AdaCapBase"]
+__all__ = ["AdaCapBase", "ArchitectureLike", "OptimizerPair", "RandomState", "Scheme"]
 
-_MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
+ArchitectureLike: TypeAlias = (
+    str | Architecture | Sequence[str | Architecture] | Callable[[Any], nn.Module]
+)
+OptimizerPair: TypeAlias = OptimizerLike | tuple[Any, Any]
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+Scheme: TypeAlias = Literal["adacap", "adacap-gap", "tikhonov", "plain"]
 
 
 class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
@@ -59,46 +73,37 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
     See there for what the parameters mean.
     """
 
-    _auto_scheme: str
-    _auto_architecture: str
+    _constraints: ClassVar[Mapping[str, Constraint]] = CONSTRAINTS
+    _presets: ClassVar[Mapping[str, dict[str, Any]]] = ADACAP
+    _fixed: ClassVar[Mapping[str, Any]] = {}  # of a subclass that has fewer parameters
+    _autos: ClassVar[Mapping[str, Any]]  # values or functions of a Net
+    settings_: Settings
 
     def __init__(
         self,
         *,
-        architecture: str | Sequence[str] | Callable[[Any], nn.Module] = "auto",
-        scheme: Literal["auto", "adacap", "tikhonov", "plain"] = "auto",
+        architecture: ArchitectureLike = "auto",
+        scheme: Literal["auto"] | Scheme = "auto",
         width: int = 128,
         depth: int | Sequence[int] | None = None,
-        n_permutations: int = 16,
-        mlr_form: Literal["difference", "absolute_gap"] = "difference",
-        lambda_init: float | Literal["auto", "max_sensitivity"] = "auto",
-        lambda_grid: tuple[float, float, int] | Sequence[float] | None = None,
-        fit_intercept: bool = True,
-        max_iter: int | Literal["auto"] = "auto",
-        max_epochs: int | None = None,
-        max_lr: float | Literal["auto"] = "auto",
-        optimizer: OptimizerLike = "adamw",
-        scheduler: SchedulerLike = "onecycle",
-        weight_decay: float | Literal["auto"] = "auto",
-        dropout: float | Literal["auto"] = "auto",
-        batch_norm: bool | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        validation_fraction: float = 0.2,
-        calibration_fraction: float = 0.0,
-        temperature: float | Literal["auto"] = "auto",
-        select_by: Literal["loss", "auc", "r2"] = "loss",
-        patience: int | None = None,
-        refit_head: bool = True,
-        refit_net: bool | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
-        bagging: Literal["auto", "seeds", "folds"] = "auto",
-        preprocessing: Literal["default", "paper", "none"] = "default",
-        read_text: bool | str = True,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
+        preprocessing: Preprocessing = "default",
+        validation: float | Literal["auto", "folds"] = "auto",
+        calibration_fraction: float = 0.0,
+        max_iter: int | str = "auto",
+        max_lr: float | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        optimizer: OptimizerPair = "adamw",
+        weight_decay: float | Literal["auto"] = "auto",
+        patience: int | None = None,
+        refit: Literal["auto", "net", "head", "none"] = "auto",
+        n_permutations: int = 16,
+        lambda_init: float | Sequence[float] | Literal["auto", "max_sensitivity"] = "auto",
+        fit_intercept: bool = True,
         time_limit: float | None = None,
+        warm_start: bool = False,
         device: str | None = None,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        random_state: RandomState = None,
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -106,38 +111,67 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         self.scheme = scheme
         self.width = width
         self.depth = depth
-        self.n_permutations = n_permutations
-        self.mlr_form = mlr_form
-        self.lambda_init = lambda_init
-        self.lambda_grid = lambda_grid
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.max_epochs = max_epochs
-        self.max_lr = max_lr
-        self.optimizer = optimizer
-        self.scheduler = scheduler
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.batch_norm = batch_norm
-        self.batch_size = batch_size
-        self.validation_fraction = validation_fraction
-        self.calibration_fraction = calibration_fraction
-        self.temperature = temperature
-        self.select_by = select_by
-        self.patience = patience
-        self.refit_head = refit_head
-        self.refit_net = refit_net
         self.n_estimators = n_estimators
-        self.bagging = bagging
         self.preprocessing = preprocessing
-        self.read_text = read_text
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
+        self.validation = validation
+        self.calibration_fraction: float | None = calibration_fraction
+        self.max_iter = max_iter
+        self.max_lr = max_lr
+        self.batch_size = batch_size
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
+        self.patience = patience
+        self.refit = refit
+        self.n_permutations = n_permutations
+        self.lambda_init = lambda_init
+        self.fit_intercept = fit_intercept
         self.time_limit = time_limit
+        self.warm_start = warm_start
         self.device = device
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
+
+    @classmethod
+    def from_preset(cls, name: str, **overrides: Any) -> Self:
+        """Estimator with the parameters of a preset.
+
+        Parameters
+        ----------
+        name : str
+            As in :func:`adacap.make`: ``"fast"``, ``"balanced"``, or a row of the paper's table
+            such as ``"adacap-snn"``.
+        **overrides
+            Parameters to depart from the preset.
+
+        Returns
+        -------
+        estimator
+            Not fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such preset.
+        TypeError
+            If the estimator has no parameter of the name of an override.
+
+        Examples
+        --------
+        >>> from adacap import AdaCapRegressor
+        >>> AdaCapRegressor.from_preset("fast", random_state=0).max_iter
+        80
+        """
+        if name not in cls._presets:
+            raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}"))
+        refuse_unknown(cls.__name__, overrides, cls._constraints)
+        preset = {key: v for key, v in cls._presets[name].items() if key in cls._constraints}
+        return cls(**{**preset, **overrides})
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """Parameters, with those that a subclass does not offer at their fixed value."""
+        return {**self._fixed, **self.get_params(deep=False)}
 
     def fit(
         self,
@@ -158,7 +192,8 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are for regression only.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the row twice, 0 is the row absent.
+            A weight of 2 is the row twice, 0 is the row absent. λ is per mean weight: weights are
+            divided by their mean over the different rows, so their common scale plays no part.
         X_val, y_val : optional
             Rows to choose the best iteration on; then nothing is held out of ``X``.
 
@@ -182,9 +217,9 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Fitted attributes."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
-        going_on = self.warm_start and hasattr(self, "members_")
-        most = setting_of(self, "n_estimators")
-        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
+        told = self._parameters
+        going_on = told["warm_start"] and hasattr(self, "members_")
+        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most_nets(self))
         data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
         if not going_on:
             tell_columns(data.encoder, self.verbose, stacklevel=3)
@@ -192,15 +227,15 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
                 seen = data.samples
                 is_class = isinstance(data.codec, ClassCodec)
                 tell_doubts(data.encoder, seen.table, seen.y, is_class, stacklevel=3)
-        seeds = seeds if going_on else seeds[: members_of(self, data.n_rows)]
-        members = self._member_rows(data.n_rows, data.strata, seeds, data.valid is not None)
-        scheme = self._auto_scheme if self.scheme == "auto" else self.scheme
-        turns = self._backbones(scheme, len(members))
-        backbones = [turns[k % len(turns)] for k in range(len(members))]
+        external = data.valid is not None
+        settings = resolve(self, data.n_rows, has_validation_rows=external)
         if going_on:
-            self._refuse_other_nets(scheme, one_or_each(backbones), data.samples.sample_shape)
+            self._refuse_other_nets(settings, data.samples.sample_shape)
+        seeds = seeds[: settings.n_estimators]
+        members = _member_rows(settings, data.n_rows, data.strata, seeds, external)
+        n_kinds = kinds_of_nets(told["architecture"], told["depth"])
         recipes = [
-            self._recipe(data.rows, members, data.codec, scheme, spec, start) for spec in turns
+            self._recipe(settings.of_net(k), data.rows, data.codec, start) for k in range(n_kinds)
         ]
         callbacks = list(self.callbacks or ())
         if self.verbose:
@@ -211,34 +246,32 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
             members,
             valid=data.valid,
             callbacks=callbacks,
-            n_jobs=self.n_jobs,
             start_from=self.members_ if going_on else (),
         )
         before = self.history_ if going_on else History()
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
+        if len(chosen) < len(fitted):
+            chosen = regroup(chosen)
         evidence = Evidence(chosen, data.rows, data.valid, data.aside, going_on)
+        capacity = self._read_capacity(evidence, recipes[0], data.codec, data.samples)
         codec, encoder = data.codec, data.encoder
         return {
             **summary(chosen, before),
-            "capacity_": self._read_capacity(evidence, recipes[0], codec, data.samples),
+            "settings_": settings,
+            "capacity_": replace(capacity, scheme=settings.scheme),
             "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "encoder_": encoder,
             "seeds_": [seeds[k] for k in kept],
-            "scheme_": scheme,
-            "backbone_": one_or_each([backbones[k] for k in kept]),
+            "scheme_": settings.scheme,
+            "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
             "sample_shape_": data.samples.sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
             **({} if encoder.names_ is None else {"feature_names_in_": feature_names(encoder)}),
         }
-
-    @property
-    def _auto(self) -> Mapping[str, Any]:
-        """What "auto" stands for; None where another method decides."""
-        return ONE_NET
 
     @abstractmethod
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
@@ -254,79 +287,45 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         keep = weight > 0
         return outputs[keep], coded[keep], weight[keep]
 
-    def _member_rows(
-        self,
-        n_rows: int,
-        strata: npt.NDArray[np.intp] | None,
-        seeds: list[int],
-        external: bool,
-    ) -> list[MemberRows]:
-        everything = (np.arange(n_rows), np.arange(0))
-        if external:
-            parts = [everything] * len(seeds)
-        elif has_folds(self, len(seeds)):
-            rng = np.random.default_rng(seeds[0])
-            parts = fold_rows(n_rows, len(seeds), _MOST_HELD, strata, rng)
-        else:
-            parts = [
-                hold_out(
-                    n_rows,
-                    self.validation_fraction,
-                    _MOST_HELD,
-                    strata,
-                    np.random.default_rng(seed),
-                )
-                for seed in seeds
-            ]
-        return [
-            MemberRows(torch.from_numpy(train), torch.from_numpy(valid), seed)
-            for (train, valid), seed in zip(parts, seeds, strict=True)
-        ]
-
-    def _recipe(
-        self,
-        rows: Rows,
-        members: list[MemberRows],
-        codec: Codec,
-        scheme: str,
-        backbone: BackboneSpec,
-        start: float,
-    ) -> Recipe:
-        n_train = max(len(member.train) for member in members)
+    def _recipe(self, settings: Settings, rows: Rows, codec: Codec, start: float) -> Recipe:
+        """How one kind of net is trained."""
+        told = self._parameters
+        optimizer, scheduler = optimizer_pair(told["optimizer"])
+        limit, lam = settings.time_limit, settings.lambda_init
         config = TrainingConfig(
-            **self._pace(backbone, n_train),
-            optimizer=self.optimizer,
-            scheduler=self.scheduler,
-            weight_decay=decay_of(self.weight_decay, scheme, n_train),
-            patience=self.patience,
-            deadline=None if self.time_limit is None else start + self.time_limit,
+            max_iter=settings.max_iter,  # type: ignore[arg-type]  # of one net
+            max_lr=settings.max_lr,  # type: ignore[arg-type]
+            batch_size=settings.batch_size,
+            optimizer=optimizer,
+            scheduler=scheduler,
+            weight_decay=settings.weight_decay,
+            patience=settings.patience,
+            deadline=None if limit is None else start + limit,
         )
-        shape = tuple(rows.x.shape[1:])
-        factory = self.architecture if callable(self.architecture) else None
+        told_net = told["architecture"]
         return Recipe(
-            make_backbone=lambda: backbone.build(shape, factory),
-            scheme=scheme,
+            backbone=self._backbone_spec(settings),
+            factory=told_net if callable(told_net) else None,
+            scheme=settings.scheme.removesuffix("-gap"),
             loss=codec.loss,
-            score=codec.score(self.select_by),
-            mlr_form=self.mlr_form,
-            n_permutations=self.n_permutations,
-            lambda_init=setting_of(self, "lambda_init"),
-            grid=grid_of(self.lambda_grid),
-            fit_intercept=self.fit_intercept,
-            refit_head=self.refit_head,
-            refit_net=self._refits_net(members),
+            score=codec.score(settings.select_by or "loss"),
+            mlr_form="absolute_gap" if settings.scheme.endswith("-gap") else "difference",
+            n_permutations=settings.n_permutations,
+            lambda_init="max_sensitivity" if isinstance(lam, tuple) else lam,
+            grid=grid_of(lam if isinstance(lam, tuple) else None),
+            fit_intercept=settings.fit_intercept,
+            refit_head=settings.refit != "none",
+            refit_net=settings.refit == "net",
             config=config,
         )
 
-    def _pace(self, backbone: BackboneSpec, n_train: int) -> dict[str, Any]:
-        """Steps, learning rate and batch size for nets of this backbone."""
-        pace = {name: setting_of(self, name) for name in ("max_iter", "max_lr", "batch_size")}
-        if self.max_epochs is not None:
-            pace["max_iter"] = self.max_epochs * max(1, n_train // pace["batch_size"])
-        return pace
-
-    def _check_more(self) -> None:
-        """Refuse parameters that only a subclass has."""
+    def _backbone_spec(self, settings: Settings) -> BackboneSpec:
+        """Backbone of one kind of net."""
+        architecture = settings.architecture
+        if not isinstance(architecture, Architecture):
+            return BackboneSpec.resolve(self._parameters["architecture"], width=1)
+        depth: Any = settings.depth  # of one net
+        return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
 
     def _read_capacity(
         self,
@@ -350,61 +349,11 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Which members make up the fitted bag: all of them."""
         return range(len(fitted))
 
-    def _refits_net(self, members: list[MemberRows]) -> bool:
-        """Whether to train anew on all rows; pointless where few are held out."""
-        if self.refit_net != "auto":
-            return bool(self.refit_net)
-        held = len(members[0].valid)
-        enough = held >= 0.1 * (held + len(members[0].train))
-        return enough and not has_folds(self, len(members)) and not self.warm_start
-
-    def _backbones(self, scheme: str, n_members: int) -> list[BackboneSpec]:
-        """The backbones that members take in turn; one, unless a list is given."""
-        names: Any = self.architecture if is_list(self.architecture) else [self.architecture]
-        depths: Any = self.depth if is_list(self.depth) else [self.depth]
-        n_turns = math.lcm(len(names), len(depths))
-        if n_turns > n_members:
-            raise ValueError(
-                f"architecture={self.architecture!r} and depth={self.depth!r} make {n_turns} "
-                f"kinds of nets, which needs n_estimators of at least {n_turns}, got "
-                f"{n_members}."
-            )
-        turns = range(n_turns)
-        return [
-            self._backbone_spec(scheme, names[k % len(names)], depths[k % len(depths)])
-            for k in turns
-        ]
-
-    def _backbone_spec(
-        self, scheme: str, architecture: str | Callable[[Any], nn.Module], depth: int | None
-    ) -> BackboneSpec:
-        plain = scheme == "plain"
-        spec = BackboneSpec.resolve(
-            self._auto_architecture if architecture == "auto" else architecture,
-            width=self.width,
-            depth=depth,
-            dropout=(0.2 if plain else 0.0) if self.dropout == "auto" else self.dropout,
-            batch_norm=plain if self.batch_norm == "auto" else self.batch_norm,
-        )
-        if spec.batch_norm and setting_of(self, "batch_size") == 1:
-            raise ValueError("batch_norm needs a batch_size of at least 2, got batch_size=1.")
-        return spec
-
-    def _refuse_other_nets(
-        self,
-        scheme: str,
-        backbone: BackboneSpec | tuple[BackboneSpec, ...],
-        sample_shape: tuple[int, ...] | None,
-    ) -> None:
+    def _refuse_other_nets(self, settings: Settings, sample_shape: tuple[int, ...] | None) -> None:
         """Refuse to go on where the parameters ask for other nets than there are."""
         refuse_other_shape("X", sample_shape, self.sample_shape_)
-        n_before = len(self.members_)
-        n_now = n_before if self.n_estimators == "auto" else self.n_estimators
-        for name, old, new in (
-            ("n_estimators", n_before, n_now),
-            ("scheme", self.scheme_, scheme),
-            ("the backbone", self.backbone_, backbone),
-        ):
+        for name in ("n_estimators", "scheme", "architecture", "width", "depth"):
+            old, new = getattr(self.settings_, name), getattr(settings, name)
             if old != new:
                 raise ValueError(
                     f"warm_start=True goes on with the nets of the last fit, so {name} cannot "
@@ -415,7 +364,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Raw outputs (n, ...) of the network or of another one."""
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
-        encoded = self.encoder_.transform(table)
+        encoded = self.encoder_.encode(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -431,10 +380,38 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         save(self, path)
 
     def __sklearn_tags__(self) -> Tags:
-        """Missing values, text and categories are welcome; training is random."""
+        """Missing values, text and categories are welcome.
+
+        Training is deterministic given ``random_state``.
+        """
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.non_deterministic = False
         return tags
+
+
+def _member_rows(
+    settings: Settings,
+    n_rows: int,
+    strata: npt.NDArray[np.intp] | None,
+    seeds: list[int],
+    external: bool,
+) -> list[MemberRows]:
+    """Rows that each net trains on and holds out."""
+    if external:
+        parts = [(np.arange(n_rows), np.arange(0))] * len(seeds)
+    elif settings.validation == "folds":
+        rng = np.random.default_rng(seeds[0])
+        parts = fold_rows(n_rows, len(seeds), MOST_HELD, strata, rng)
+    else:
+        share = float(settings.validation)
+        parts = [
+            hold_out(n_rows, share, MOST_HELD, strata, np.random.default_rng(seed))
+            for seed in seeds
+        ]
+    return [
+        MemberRows(torch.from_numpy(train), torch.from_numpy(valid), seed)
+        for (train, valid), seed in zip(parts, seeds, strict=True)
+    ]

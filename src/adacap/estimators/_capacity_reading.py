@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
-from adacap.core.losses import constant_fit
+from adacap.core.mlr import constant_fit
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.capacity import Capacity, MemberCapacity
-from adacap.estimators.fitting import FittedMember, Recipe, Rows, solved_share, width_of
+from adacap.estimators.fitting import Recipe, Rows, solved_share
 from adacap.estimators.held_out import (
     N_PERMUTATIONS,
     Evidence,
@@ -67,7 +68,7 @@ def read_capacity(
     return Capacity(
         scheme=recipe.scheme,
         n_solved=_total(rows) * solved_share(recipe, members[0], len(origin)),
-        n_features=width_of(members[0]),
+        n_features=members[0].width,
         loss=recipe.loss,
         baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
         members=tuple(
@@ -114,7 +115,7 @@ def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | No
         warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
         try:
             return label_fits(
-                member.network[0](rows.x[:n_read]), y, draws.to(y.device), member.lam * share,
+                member.backbone(rows.x[:n_read]), y, draws.to(y.device), member.lam * share,
                 loss=recipe.loss, sample_weight=w, fit_intercept=recipe.fit_intercept,
             )  # fmt: skip
         except ArithmeticError:  # a diagnosis that fails must not take the model with it

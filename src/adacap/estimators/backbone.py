@@ -5,13 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
-from adacap.nn.presets import BACKBONES, DEFAULT_DEPTH
+from adacap.architectures import Architecture
+from adacap.layers import Layer
+from adacap.nn.adapter import Stacked, built_from
+from adacap.nn.modules import Backbone
 
-__all__ = ["BackboneSpec", "one_or_each"]
+__all__ = ["BackboneSpec", "Factory", "one_or_each"]
+
+Factory = Callable[[Any], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -20,68 +27,73 @@ class BackboneSpec:
 
     Parameters
     ----------
-    name : str or None
-        Key of ``BACKBONES``; None for a user's own.
+    architecture : Architecture or None
+        None for a user's own.
+    width, depth : int or None
+        Of a named backbone.
     factory : str or None
         Qualified name of the user's function, to tell which one a model file needs.
-    width, depth, dropout, batch_norm
-        Of a named backbone.
 
     Examples
     --------
-    >>> BackboneSpec.resolve("snn", width=8).build((3,))(torch.zeros(2, 3)).shape
-    torch.Size([2, 8])
+    >>> BackboneSpec.resolve("snn", width=8).build((3,), [0, 1])(torch.zeros(2, 3)).shape
+    torch.Size([2, 2, 8])
     """
 
-    name: str | None
-    factory: str | None = None
+    architecture: Architecture | None
     width: int | None = None
     depth: int | None = None
-    dropout: float = 0.0
-    batch_norm: bool = False
+    factory: str | None = None
 
     @classmethod
     def resolve(
         cls,
-        architecture: str | Callable[..., Any],
+        architecture: str | Architecture | Factory,
         *,
         width: int,
         depth: int | None = None,
-        dropout: float = 0.0,
-        batch_norm: bool = False,
     ) -> BackboneSpec:
         """Fill in what depends on the architecture."""
-        if callable(architecture):
-            if isinstance(architecture, functools.partial):
-                architecture = architecture.func
-            module = getattr(architecture, "__module__", type(architecture).__module__)
-            name = getattr(architecture, "__qualname__", type(architecture).__qualname__)
-            return cls(None, f"{module}.{name}")
-        depth = DEFAULT_DEPTH[architecture] if depth is None else depth
-        return cls(architecture, None, int(width), int(depth), float(dropout), bool(batch_norm))
+        if isinstance(architecture, str):
+            architecture = Architecture(architecture)
+        if isinstance(architecture, Architecture):
+            depth = architecture.default_depth if depth is None else depth
+            return cls(architecture, int(width), int(depth))
+        if isinstance(architecture, functools.partial):
+            architecture = architecture.func
+        module = getattr(architecture, "__module__", type(architecture).__module__)
+        name = getattr(architecture, "__qualname__", type(architecture).__qualname__)
+        return cls(None, factory=f"{module}.{name}")
 
-    def build(
-        self, shape: tuple[int, ...], factory: Callable[[Any], nn.Module] | None = None
-    ) -> nn.Module:
-        """Backbone for samples of this shape; ``factory`` is the user's function, if it is one."""
-        if self.name is None:
-            return self._build_own(shape, factory)
+    @property
+    def name(self) -> str | None:
+        """Name of the architecture; None for a user's own."""
+        return None if self.architecture is None else self.architecture.name
+
+    def layers(self, shape: tuple[int, ...]) -> tuple[Layer, ...]:
+        """Layers of a named backbone for samples of this shape."""
+        assert self.architecture is not None
+        assert self.width is not None
         if len(shape) != 1:
             raise ValueError(
                 f"Architecture {self.name!r} takes rows, got samples of shape {shape}. Pass a "
                 "function that builds a network for them, such as one around adacap.nn.ConvNet."
             )
-        return BACKBONES[self.name](
-            shape[0],
-            width=self.width,
-            depth=self.depth,
-            dropout=self.dropout,
-            batch_norm=self.batch_norm,
-        )
+        return self.architecture.layers(shape[0], width=self.width, depth=self.depth)
 
-    def _build_own(
-        self, shape: tuple[int, ...], factory: Callable[[Any], nn.Module] | None
-    ) -> nn.Module:
+    def build(
+        self, shape: tuple[int, ...], seeds: Sequence[int], factory: Factory | None = None
+    ) -> Backbone | Stacked:
+        """One net per seed as one module; ``factory`` is the user's function, if it is one."""
+        if self.architecture is None:
+            make = partial(self.build_own, shape, factory)
+            rows = torch.zeros(2, *shape)
+            return Stacked([built_from(make, seed, rows) for seed in seeds])
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        return Backbone(self.layers(shape), k=len(seeds), generators=generators)
+
+    def build_own(self, shape: tuple[int, ...], factory: Factory | None) -> nn.Module:
+        """A net of the user's."""
         if factory is None:
             raise ValueError(
                 f"This model uses a backbone of its author's own, built by {self.factory}. Pass "
@@ -101,7 +113,7 @@ def one_or_each(specs: Sequence[BackboneSpec]) -> BackboneSpec | tuple[BackboneS
 
     Examples
     --------
-    >>> mlp, snn = BackboneSpec("mlp"), BackboneSpec("snn")
+    >>> mlp, snn = (BackboneSpec.resolve(name, width=8) for name in ("mlp", "snn"))
     >>> one_or_each([mlp, mlp]).name, len(one_or_each([mlp, snn]))
     ('mlp', 2)
     """

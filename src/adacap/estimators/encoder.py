@@ -6,27 +6,49 @@ policy says, and the centre and scale of every output. ``transform`` only follow
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
 from adacap.estimators.tables import Table, read_table, read_texts, row_chunks
+from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.numbers import NumberBlock
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
+from adacap.tables.readings import check_read_text
 from adacap.tables.telling import tell_column
 
-__all__ = ["POLICIES", "TableEncoder"]
+__all__ = ["POLICIES", "Preprocessing", "TableEncoder", "encoder_options"]
+
+Preprocessing: TypeAlias = Literal["default", "paper", "none"] | dict[str, Any]
+
+Matrix = npt.NDArray[np.float32]
 
 
-class TableEncoder:
-    """Fitted map from a table to a float32 matrix.
+def encoder_options(preprocessing: Preprocessing) -> dict[str, Any]:
+    """Options of the encoder that an estimator's parameter ``preprocessing`` asks for.
+
+    Examples
+    --------
+    >>> encoder_options({"read_text": False})
+    {'policy': 'default', 'read_text': False}
+    """
+    if isinstance(preprocessing, str):
+        return {"policy": preprocessing}
+    return {"policy": "default", **preprocessing}
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Fitted map from a table to a float32 matrix, as a scikit-learn transformer.
 
     Parameters
     ----------
@@ -41,8 +63,6 @@ class TableEncoder:
     one_hot_numeric : bool, default=True
         Under ``"default"``, whether a numeric column of 3 to ``max_levels`` values, each
         held by two rows on average, is one-hot encoded beside being kept as a number.
-    owner : str, default="TableEncoder"
-        Class name that messages about the user's data speak of.
     read_text : bool or str, default=True
         Under ``"default"``, whether text that spells numbers (``"1,234.50"``, ``"86 m²"``,
         ``"12 %"``) or dates is read as such, and free text (long, mostly distinct) becomes features
@@ -54,7 +74,12 @@ class TableEncoder:
     columns_ : tuple of ColumnPlan
         What happens to each input column.
     names_ : tuple of str or None
-        Column names seen in ``fit``.
+        Column names seen in ``fit``; ``feature_names_in_`` has them as an array.
+    layout_ : tuple of int
+        Input columns in the order in which their outputs stand in the matrix. That of the table,
+        except inside an estimator, whose nets must not depend on the order of the columns.
+    n_features_in_ : int
+        Number of input columns.
     n_features_out_ : int
         Number of output columns; 0 if every column was dropped.
 
@@ -65,54 +90,39 @@ class TableEncoder:
 
     Examples
     --------
-    >>> table = read_table([[1.0, "red"], [2.0, "blue"], [6.0, "red"]])
-    >>> encoder = TableEncoder().fit(table)
+    >>> encoder = TableEncoder().fit([[1.0, "red"], [2.0, "blue"], [6.0, "red"]])
     >>> encoder.get_feature_names_out()
     array(['x0', 'x1=red'], dtype=object)
     >>> encoder.columns_[1]
     ColumnPlan(name='x1', kind='categorical', parts=(Binary(levels=('blue', 'red'),
     unseen=0.666...),), dropped='')
-    >>> encoder.transform(table)[:, 1]
-    array([ 0.70..., -1.41...,  0.70...], dtype=float32)
+    >>> encoder.transform([[1.0, "red"], [2.0, "blue"]])[:, 1]
+    array([ 0.70..., -1.41...], dtype=float32)
     """
+
+    _owner = "TableEncoder"  # the class that messages about the user's data speak of
 
     def __init__(
         self,
         policy: str = "default",
         max_levels: int = 12,
         one_hot_numeric: bool = True,
-        *,
-        owner: str = "TableEncoder",
         read_text: bool | str = True,
     ) -> None:
-        if policy not in POLICIES:
-            raise ValueError(f"policy must be one of {list(POLICIES)}, got {policy!r}.")
-        if not max_levels >= 2:
-            raise ValueError(f"max_levels must be an integer of at least 2, got {max_levels!r}.")
         self.policy = policy
         self.max_levels = max_levels
         self.one_hot_numeric = one_hot_numeric
-        self.owner = owner
         self.read_text = read_text
 
-    def __repr__(self) -> str:
-        options = f"policy={self.policy!r}, max_levels={self.max_levels}"
-        return f"TableEncoder({options}, one_hot_numeric={self.one_hot_numeric})"
-
-    def fit(
-        self,
-        table: Table,
-        y: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> TableEncoder:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TableEncoder:
         """Learn the plan.
 
         Parameters
         ----------
-        table : Table
-            Or any table that the estimators take.
+        X : array, frame or Table of shape (n_rows, n_columns)
+            Any table that the estimators take.
         y : array of shape (n_rows,) or (n_rows, n_targets), optional
-            Coded targets, used for target means only; without them there are none.
+            Numbers or class labels, used for target means only; without them there are none.
         sample_weight : array of shape (n_rows,), optional
             Rows of weight 0 are left out. Only the ratios of the weights matter.
 
@@ -121,64 +131,104 @@ class TableEncoder:
         TableEncoder
             The encoder itself.
         """
-        self._fit(table, y, sample_weight, keep=False)
+        self._fit(read_table(X), y, sample_weight, keep=False)
         return self
 
-    def fit_transform(
-        self,
-        table: Table,
-        y: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> npt.NDArray[np.float32]:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn the plan and return the encoded training rows.
 
         The same as ``fit`` then ``transform``, except that the target means of a row are
         learnt on other rows (five folds), so that no row sees its own target.
         """
-        return self._fit(table, y, sample_weight, keep=True)
+        return self._fit(read_table(X), y, sample_weight, keep=True)
 
-    def transform(self, table: Table) -> npt.NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """Encode rows by the fitted plan.
 
         Parameters
         ----------
-        table : Table
+        X : array, frame or Table
             Columns are found by name in any order, or by position without names.
 
         Returns
         -------
         ndarray of float32, shape (n_rows, ``n_features_out_``)
+            Or the frame that ``set_output`` asks for.
         """
-        if not hasattr(self, "columns_"):
-            raise NotFittedError("This TableEncoder is not fitted yet. Call fit first.")
-        table = self._align(read_table(table))
+        check_is_fitted(self)
+        return self.encode(read_table(X))
+
+    def fit_encode(
+        self,
+        table: Table,
+        y: Floats,
+        sample_weight: Floats | None,
+        *,
+        layout: Sequence[int] | None,
+        owner: str,
+    ) -> Matrix:
+        """:meth:`fit_transform` for an estimator: an array, whatever ``set_output`` says.
+
+        Parameters
+        ----------
+        table : Table
+        y : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : ndarray of shape (n_rows,), optional
+        layout : sequence of int or None
+            Order of the columns in the matrix; None is that of the table.
+        owner : str
+            Class name that messages about the user's data speak of.
+        """
+        self._owner = owner
+        return self._fit(table, y, sample_weight, keep=True, layout=layout)
+
+    def encode(self, table: Table) -> Matrix:
+        """:meth:`transform` for an estimator: an array, whatever ``set_output`` says."""
+        table = self._align(table)
         out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        alone, matrix = set(range(table.n_columns)), table.matrix
-        if matrix is not None and (numbers := NumberBlock.of(self.columns_)) is not None:
-            numbers.encode(matrix, out)
-            alone -= set(numbers.inputs.tolist())
-        for rows in row_chunks(table.n_rows) if alone else ():
-            self._encode(table.take(rows), out[rows], alone)
+        block, matrix = self._numbers, table.matrix
+        alone: Sequence[int] = range(table.n_columns)
+        if block is not None and matrix is not None:
+            block.encode(matrix, out)
+            alone = self._alone
+        if alone:
+            for rows in row_chunks(table.n_rows):
+                self._encode(table.take(rows), out[rows], alone)
         return out
 
-    def _encode(self, table: Table, out: npt.NDArray[np.float32], chosen: set[int]) -> None:
+    def _encode(self, table: Table, out: Matrix, chosen: Sequence[int]) -> None:
         """Encode the chosen columns, one at a time."""
-        k = 0
-        for j, plan in enumerate(self.columns_):
-            if plan.parts and j in chosen:
+        for j in chosen:
+            plan = self.columns_[j]
+            if plan.parts:
                 encoded = plan.encoded(self._cells(table, j, plan))
-                for place, x in enumerate(encoded, start=k):
+                for place, x in enumerate(encoded, start=self._starts[j]):
                     out[:, place] = x
-            k += len(plan.center)
 
     @property
-    def n_features_out_(self) -> int:
-        """Number of output columns."""
-        return sum(len(plan.center) for plan in self.columns_)
+    def n_features_in_(self) -> int:
+        """Number of input columns."""
+        return len(self.columns_)
 
-    def get_feature_names_out(self) -> npt.NDArray[np.object_]:
-        """Names of the output columns: ``size``, ``colour=red``, ``city:frequency``, ..."""
-        return np.array([name for plan in self.columns_ for name in plan.outputs], dtype=object)
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """Column names seen in ``fit``, if there were any."""
+        if self.names_ is None:
+            raise AttributeError("The table had no column names, so there is no feature_names_in_.")
+        return np.array(self.names_, dtype=object)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the output columns: ``size``, ``colour=red``, ``city:frequency``, ...
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names for columns that had none in ``fit``; else those of ``fit`` again.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        plans = [replace(self.columns_[j], name=names[j]) for j in self.layout_]
+        return np.array([name for plan in plans for name in plan.outputs], dtype=object)
 
     def summary(self) -> list[dict[str, Any]]:
         """One dict per input column: column, kind, treatment, outputs, and how it was read.
@@ -199,66 +249,120 @@ class TableEncoder:
             "policy": self.policy,
             "max_levels": int(self.max_levels),
             "one_hot_numeric": bool(self.one_hot_numeric),
-            "owner": self.owner,
             "read_text": self.read_text,
             "names": None if self.names_ is None else list(self.names_),
             "columns": [plan.to_dict() for plan in self.columns_],
+            "layout": list(self.layout_),
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TableEncoder:
-        """Fitted encoder from what :meth:`to_dict` gave."""
-        options = ("policy", "max_levels", "one_hot_numeric", "owner", "read_text")
+    def from_dict(cls, data: dict[str, Any], owner: str = "TableEncoder") -> TableEncoder:
+        """Fitted encoder from what :meth:`to_dict` gave.
+
+        Parameters
+        ----------
+        data : dict
+        owner : str, default="TableEncoder"
+            Class name that messages about the user's data speak of.
+        """
+        options = ("policy", "max_levels", "one_hot_numeric", "read_text")
         encoder = cls(**{name: data[name] for name in options})
-        encoder.names_ = None if data["names"] is None else tuple(data["names"])
-        encoder.columns_ = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
+        names = None if data["names"] is None else tuple(data["names"])
+        columns = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
+        encoder._keep(names, columns, tuple(data["layout"]))
+        encoder._owner = owner
         return encoder
+
+    def __sklearn_tags__(self) -> Tags:
+        """Missing values, text and categories are welcome; the result is float32."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.policy != "none"
+        tags.input_tags.categorical = tags.input_tags.string = self.policy != "none"
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     # -- fitting
 
-    def _fit(self, table: Table, y: Any, sample_weight: Any, keep: bool) -> npt.NDArray[np.float32]:
-        table = read_table(table)
-        targets = None if y is None else _per_row(y, "y", table.n_rows).reshape(table.n_rows, -1)
+    def _check_options(self) -> None:
+        if self.policy not in POLICIES:
+            raise ValueError(f"policy must be one of {list(POLICIES)}, got {self.policy!r}.")
+        most = self.max_levels
+        if not isinstance(most, Integral) or isinstance(most, bool) or int(most) < 2:
+            raise ValueError(f"max_levels must be an integer of at least 2, got {most!r}.")
+        if not isinstance(self.one_hot_numeric, bool | np.bool_):
+            raise ValueError(f"one_hot_numeric must be a bool, got {self.one_hot_numeric!r}.")
+        check_read_text(self.read_text)
+
+    def _fit(
+        self,
+        table: Table,
+        y: Any,
+        sample_weight: Any,
+        keep: bool,
+        layout: Sequence[int] | None = None,
+    ) -> Matrix:
+        self._check_options()
+        targets = None if y is None else _targets(y, table.n_rows)
         weights = None if sample_weight is None else _weights(sample_weight, table.n_rows)
+        order = tuple(range(table.n_columns) if layout is None else layout)
         if weights is None or weights.all():
-            return self._fit_rows(table, targets, weights, keep)
+            return self._fit_rows(table, targets, weights, keep, order)
         used = np.flatnonzero(weights)
         some_targets = None if targets is None else targets[used]
-        encoded = self._fit_rows(table.take(used), some_targets, weights[used], keep)
+        encoded = self._fit_rows(table.take(used), some_targets, weights[used], keep, order)
         if not keep:
             return encoded
-        out = self.transform(table)
+        out = self.encode(table)
         out[used] = encoded
         return out
 
     def _fit_rows(
-        self, table: Table, targets: Floats | None, weights: Weights, keep: bool
-    ) -> npt.NDArray[np.float32]:
+        self,
+        table: Table,
+        targets: Floats | None,
+        weights: Weights,
+        keep: bool,
+        layout: tuple[int, ...],
+    ) -> Matrix:
         has_words = self.read_text is not False
         rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights, has_words)
         names = table.names or [f"x{j}" for j in range(table.n_columns)]
-        read_text = self.read_text if self.policy == "default" else False
-        table = read_texts(table, read_text)
+        table = read_texts(table, self.read_text if self.policy == "default" else False)
         drafts = [
             self._draft(table, j, rules, ColumnPlan(names[j], table.kind(j), reading=reading))
             for j, reading in enumerate(table.readings or ())
         ]
+        plans = list(drafts)
         width = sum(len(plan.outputs) for plan in drafts) if keep else 0
-        out = np.empty((table.n_rows, width), dtype=np.float32)
-        plans, k = [], 0
-        for j, plan in enumerate(drafts):
+        out, k = np.empty((table.n_rows, width), dtype=np.float32), 0
+        for j in layout:
             centers, scales = [], []
-            for x in self._outputs(table, j, plan, targets):
+            for x in self._outputs(table, j, drafts[j], targets):
                 center, scale = (0.0, 1.0) if self.policy == "none" else moments(x, weights)
                 centers.append(center)
                 scales.append(scale)
                 if keep:
                     out[:, k] = (x - center) / scale
                     k += 1
-            plans.append(replace(plan, center=tuple(centers), scale=tuple(scales)))
-        self.names_ = table.names
-        self.columns_ = tuple(plans)
+            plans[j] = replace(drafts[j], center=tuple(centers), scale=tuple(scales))
+        self._keep(table.names, tuple(plans), layout)
         return out
+
+    def _keep(
+        self,
+        names: tuple[str, ...] | None,
+        columns: tuple[ColumnPlan, ...],
+        layout: tuple[int, ...],
+    ) -> None:
+        """Keep what was learnt, and what follows from it for every table to come."""
+        self.names_, self.columns_, self.layout_ = names, columns, layout
+        sizes = [len(columns[j].center) for j in layout]
+        self.n_features_out_ = sum(sizes)
+        first = np.cumsum([0, *sizes[:-1]]).tolist()
+        self._starts = [first[k] for k in np.argsort(layout)]
+        self._numbers = NumberBlock.of(columns, self._starts)
+        taken = set() if self._numbers is None else set(self._numbers.inputs.tolist())
+        self._alone = [j for j, plan in enumerate(columns) if plan.parts and j not in taken]
 
     def _draft(self, table: Table, j: int, rules: Rules, plan: ColumnPlan) -> ColumnPlan:
         parts, dropped = POLICIES[self.policy](self._cells(table, j, plan), rules)
@@ -285,11 +389,27 @@ class TableEncoder:
     def _align(self, table: Table) -> Table:
         """The table with its columns as ``fit`` had them."""
         n_fitted = len(self.columns_)
+        if table.names is None and self.names_ is None and table.n_columns == n_fitted:
+            return self._read(table)
         order = column_order(
-            table.names, table.n_columns, self.names_, n_fitted, owner=self.owner, stacklevel=3,
+            table.names, table.n_columns, self.names_, n_fitted,
+            owner=self._owner, stacklevel=5,  # at the caller of predict or of transform
             unused=[plan.name for plan in self.columns_ if not plan.parts],
         )  # fmt: skip
-        return table.arrange(order).read([plan.reading for plan in self.columns_], is_new=True)
+        return self._read(table.arrange(order))
+
+    def _read(self, table: Table) -> Table:
+        """New rows, their text read as in ``fit``."""
+        return table.read([plan.reading for plan in self.columns_], is_new=True)
+
+
+def _targets(y: Any, n_rows: int) -> Floats:
+    """Targets as columns of numbers; labels that are text or booleans are coded."""
+    values = np.asarray(y)
+    is_text = values.dtype == object and any(isinstance(cell, str) for cell in values.flat)
+    if is_text or values.dtype.kind in "USb":
+        values = ClassCodec.fit(y).encode(y)
+    return RegressionCodec.check(_per_row(values, "y", n_rows)).reshape(n_rows, -1)
 
 
 def _per_row(values: Any, name: str, n_rows: int) -> Floats:

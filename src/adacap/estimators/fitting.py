@@ -1,62 +1,47 @@
-"""From encoded rows to trained members: train together or apart, freeze."""
+"""From encoded rows to trained members: build, train in groups, freeze."""
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
-from joblib import Parallel, delayed
-from torch import Tensor, nn
+from joblib import Parallel, delayed, effective_n_jobs
+from torch import Tensor
 
+from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
-from adacap.estimators.building import build, probe, seeded, start_lambda
-from adacap.estimators.held_out import HeldOut, LeftOut, held_out, solve_rows
+from adacap.core.permutation import draw_permutations, stack_labels
+from adacap.estimators.backbone import BackboneSpec, Factory
+from adacap.estimators.bag import FittedMember, Group, gather
+from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
 from adacap.exceptions import DivergenceError
-from adacap.nn.heads import TikhonovHead, linear_from
-from adacap.training.callbacks import Callback, DofTrace, ProgressBar
+from adacap.nn.adapter import Stacked, why_not_stacked
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets, TikhonovHead
+from adacap.training.callbacks import Callback
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
 from adacap.training.dithering import Dither, DitheredObjective
-from adacap.training.history import History
-from adacap.training.loop import Trained, train
-from adacap.training.members import Members, Net, can_stack
-from adacap.training.objectives import MLRObjective, Objective, PlainObjective
-from adacap.training.refit import MOST_REFIT
-from adacap.training.threads import in_threads, one_thread
+from adacap.training.history import Trained
+from adacap.training.loop import MLRObjective, Objective, Trainer
+from adacap.training.refit import UpTo
+from adacap.training.threads import one_thread
 
-__all__ = [
-    "FittedMember",
-    "Recipe",
-    "Rows",
-    "fit_members",
-    "solved_share",
-    "width_of",
-]
+__all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "probe", "solved_share"]
 
-_MOST_STACKED = 64_000_000  # hidden activations of one stacked step, in numbers
-_LEAST_WORK = 16_000_000  # rows times weights of a net from which members divide among threads
+_MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
 _DIVERGED = "one of them diverged"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Encoded rows on their device."""
-
-    x: Tensor  # (n, ...)
-    targets: Tensor  # (n, c)
-    weight: Tensor | None  # (n,)
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Everything that fixes how one member is trained, apart from its rows and seed."""
 
-    make_backbone: Callable[[], nn.Module]
+    backbone: BackboneSpec
+    factory: Factory | None
     scheme: str
     loss: str
     score: str
@@ -69,26 +54,7 @@ class Recipe:
     refit_net: bool
     config: TrainingConfig
     dither: Dither | None = None
-    initialise: Callable[[nn.Module], None] | None = None
-
-
-@dataclass(frozen=True)
-class FittedMember:
-    """One trained net, its output layer frozen.
-
-    ``trainable`` keeps the head as it was while training, so that training can go on.
-    """
-
-    network: nn.Sequential
-    trainable: Net
-    lam: float | None
-    effective_dof: float | None
-    history: History
-    best_iter: int
-    best_score: float
-    rows: MemberRows
-    held_out: HeldOut | None = None
-    left_out: LeftOut | None = None
+    initialise: Callable[[Nets, list[torch.Generator]], None] | None = None
 
 
 def fit_members(
@@ -98,14 +64,13 @@ def fit_members(
     *,
     valid: Rows | None = None,
     callbacks: Sequence[Callback] = (),
-    n_jobs: int | None = None,
     start_from: Sequence[FittedMember] = (),
 ) -> list[FittedMember]:
     """Train one net per entry of ``members``.
 
-    Members with equally many rows are trained as one computation. Where that is not possible they
-    are trained one by one, each on one thread and in ``n_jobs`` processes, so that the result
-    does not depend on ``n_jobs``; a warning tells why.
+    Nets with equally many rows are trained as one computation. Where that is not possible they are
+    trained one by one, each on one thread, so that the result does not depend on how many
+    processes joblib uses for it; a warning tells why.
 
     With ``recipe.refit_net`` each net is then trained anew on all rows, up to the iteration that
     was best on its hold-out.
@@ -120,7 +85,6 @@ def fit_members(
     valid : Rows, optional
         Validation rows to use in place of each member's hold-out.
     callbacks : sequence of Callback
-    n_jobs : int, optional
     start_from : sequence of FittedMember
         Members to go on from instead of fresh nets.
 
@@ -132,25 +96,19 @@ def fit_members(
     found: dict[int, FittedMember] = {}
     for i, one in enumerate(recipes):
         turns = range(i, len(members), len(recipes))
-        own = _share_of_time(one, len(recipes) - i)
         before = [start_from[k] for k in turns] if start_from else []
-        chosen = [members[k] for k in turns]
-        run = _Run(own, rows, valid, tuple(callbacks), n_jobs, tuple(before))
-        found.update(zip(turns, _fit_alike(run, chosen), strict=True))
+        own = _share_of_time(one, len(recipes) - i)
+        run = _Run(own, rows, valid, tuple(callbacks), tuple(before))
+        found.update(zip(turns, _fit_alike(run, [members[k] for k in turns]), strict=True))
     return [found[k] for k in range(len(members))]
 
 
 def _fit_alike(run: _Run, members: Sequence[MemberRows]) -> list[FittedMember]:
-    """Train members of one recipe."""
+    """Train members of one recipe; then anew on all rows, if asked to."""
     recipe = run.recipe
-    anew = recipe.refit_net and run.valid is None and len(members[0].valid) > 0
-    first = _share_of_time(recipe, 2) if anew else recipe
-    fitted = replace(run, recipe=first).fit(members)
-    return _train_anew(run, fitted) if anew else fitted
-
-
-def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
-    """Train on all rows up to each member's best iteration; what was cut short is not used."""
+    if not (recipe.refit_net and run.valid is None and len(members[0].valid)):
+        return run.fit(members)
+    fitted = replace(run, recipe=_share_of_time(recipe, 2)).fit(members)
     everything = torch.arange(len(run.rows.x))
     rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
     again = replace(run, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
@@ -160,9 +118,9 @@ def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
             history=old.history,
             best_score=old.best_score,
             rows=old.rows,
-            held_out=None if old.held_out is None else replace(old.held_out, linear=None),
+            held_out=None if old.held_out is None else replace(old.held_out, layer=None),
         )
-        if len(new.history) > old.best_iter
+        if len(new.history) > old.best_iter  # what was cut short is not used
         else old
         for new, old in zip(again, fitted, strict=True)
     ]
@@ -170,144 +128,158 @@ def _train_anew(run: _Run, fitted: list[FittedMember]) -> list[FittedMember]:
 
 @dataclass(frozen=True)
 class _Run:
-    """One pass over all members: what they share while they are trained."""
+    """One pass over all members of a recipe."""
 
     recipe: Recipe
     rows: Rows
     valid: Rows | None
     callbacks: tuple[Callback, ...]
-    n_jobs: int | None
     start_from: tuple[FittedMember, ...] = ()
     keep_at: tuple[int, ...] | None = None
 
     def fit(self, members: Sequence[MemberRows]) -> list[FittedMember]:
-        nets = [self._net(k, member) for k, member in enumerate(members)]
-        reason = self._why_apart(nets)
+        reason = self._why_apart(members)
         if reason is None:
             try:
-                trained = self._stacked(nets, members)
+                return self._together(members)
             except DivergenceError:
-                if len(nets) == 1:
+                if len(members) == 1:
                     raise
                 reason = _DIVERGED
-                nets = [self._net(k, member) for k, member in enumerate(members)]
-        if reason is not None:
-            text = f"The {len(nets)} members are trained one by one, since {reason}."
-            if self.keep_at is None:
-                warnings.warn(text, stacklevel=6)  # at the caller of the estimator's fit
-            elif reason == _DIVERGED:  # news; any other reason was told by the first pass
-                warnings.warn(text, stacklevel=7)
-            trained = self._apart(nets, members)
-        pairs = zip(trained, members, strict=True)
-        return [
-            _freeze(self.recipe, self.rows, result, member, self.valid) for result, member in pairs
-        ]
+        if self.keep_at is None or reason == _DIVERGED:  # any other was told by the first pass
+            text = f"The {len(members)} nets are trained one by one, since {reason}."
+            warnings.warn(text, stacklevel=6)  # at the caller of the estimator's fit
+        return self._apart(members)
 
-    def _net(self, k: int, member: MemberRows) -> Net:
-        if self.start_from:
-            return copy.deepcopy(self.start_from[k].trainable)
-        return build(self.recipe, self.rows, member.seed)
-
-    def _why_apart(self, nets: list[Net]) -> str | None:
-        if len(nets) == 1:
+    def _why_apart(self, members: Sequence[MemberRows]) -> str | None:
+        recipe = self.recipe
+        if len(members) == 1:
             return None
-        if not self.recipe.config.is_elementwise:
-            return f"the optimizer {self.recipe.config.optimizer!r} may mix their weights"
-        return can_stack(nets[0], self.rows.x, *nets[1:])
+        if not recipe.config.is_elementwise:
+            return f"optimizer={recipe.config.optimizer!r} may mix their weights"
+        if recipe.backbone.architecture is not None:
+            return None
+        shape = tuple(self.rows.x.shape[1:])
+        own = [recipe.backbone.build(shape, [m.seed], recipe.factory) for m in members]
+        return why_not_stacked([net.member(0).to(self.rows.x.device) for net in own], self.rows.x)
 
-    def _stacked(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
-        results: dict[int, Trained] = {}
-        groups = list(self._groups(nets, members))
+    def _together(self, members: Sequence[MemberRows]) -> list[FittedMember]:
+        found: dict[int, FittedMember] = {}
+        groups = list(self._groups(members))
         for i, group in enumerate(groups):
             recipe = _share_of_time(self.recipe, len(groups) - i)
-            parts = self._parts(nets, members, group)
-            train_part = partial(self._train, recipe, nets, members)
-            with seeded(members[group[0]].seed):
-                if len(parts) == 1:
-                    trained = [train_part(group, self.callbacks)]
-                else:  # one bar speaks for all
-                    tasks = [partial(train_part, part, ()) for part in parts]
-                    tasks[0] = partial(train_part, parts[0], self.callbacks)
-                    trained = in_threads(tasks)
-            for part, found in zip(parts, trained, strict=True):
-                results.update(zip(part, found, strict=True))
-        return [results[k] for k in range(len(nets))]
+            found.update(zip(group, self._fit_group(recipe, members, group), strict=True))
+        return [found[k] for k in range(len(members))]
 
-    def _parts(
-        self, nets: list[Net], members: Sequence[MemberRows], group: list[int]
-    ) -> list[list[int]]:
-        """Members for each thread; all together where a thread of its own would not pay.
-
-        It pays where arithmetic is most of a step. Then threads that wait for each other after
-        every product lose to threads that do whole steps.
-        """
-        n_threads, net = torch.get_num_threads(), nets[group[0]]
-        n_rows = min(len(members[group[0]].train), self.recipe.config.batch_size)
-        work = n_rows * sum(weight.numel() for weight in net.parameters())
-        own = all(isinstance(callback, ProgressBar) for callback in self.callbacks)
-        pays = own and n_threads > 1 and self.rows.x.device.type == "cpu" and work >= _LEAST_WORK
-        if not pays or len(group) % n_threads:
-            return [group]
-        size = len(group) // n_threads
-        return [group[start : start + size] for start in range(0, len(group), size)]
-
-    def _groups(self, nets: list[Net], members: Sequence[MemberRows]) -> Iterator[list[int]]:
+    def _groups(self, members: Sequence[MemberRows]) -> Iterator[list[int]]:
         """Members of equal sizes, in groups whose activations fit in memory."""
-        width = probe(nets[0].backbone, self.rows.x).shape[1]
+        width = self.recipe.backbone.width or 512
         sizes: dict[tuple[int, int], list[int]] = {}
         for k, member in enumerate(members):
             sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
         for (n_train, _), group in sizes.items():
-            step = width * min(n_train, self.recipe.config.batch_size)
-            most = max(1, _MOST_STACKED // step)
+            most = max(1, _MOST_TOGETHER // (width * min(n_train, self.recipe.config.batch_size)))
             for start in range(0, len(group), most):
                 yield group[start : start + most]
 
-    def _apart(self, nets: list[Net], members: Sequence[MemberRows]) -> list[Trained]:
-        def alone(k: int) -> Trained:
-            in_turn = self.n_jobs in (None, 1)
-            recipe = _share_of_time(self.recipe, len(nets) - k if in_turn else 1)
-            with one_thread(), seeded(members[k].seed):
-                return self._train(recipe, nets, members, [k], self.callbacks)[0]
+    def _apart(self, members: Sequence[MemberRows]) -> list[FittedMember]:
+        def alone(k: int) -> FittedMember:
+            n_left = len(members) - k if effective_n_jobs() == 1 else 1
+            with one_thread():
+                return self._fit_group(_share_of_time(self.recipe, n_left), members, [k])[0]
 
-        every = range(len(nets))
-        results: list[Trained] = Parallel(n_jobs=self.n_jobs)(delayed(alone)(k) for k in every)
+        results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(len(members)))
         return results
 
-    def _train(
-        self,
-        recipe: Recipe,
-        nets: list[Net],
-        members: Sequence[MemberRows],
-        group: list[int],
-        callbacks: tuple[Callback, ...],
-    ) -> list[Trained]:
-        """Train the members of one group as one computation."""
-        chosen = [_seen_by(recipe.config, members[k]) for k in group]
+    def _fit_group(
+        self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
+    ) -> list[FittedMember]:
+        """Train some members as one computation, and freeze them."""
+        chosen = [members[k] for k in group]
+        seen = [_seen_by(recipe.config, member) for member in chosen]
+        n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
         valid = self.valid
-        data = TrainingData(
-            self.rows.x,
-            self.rows.targets,
-            self.rows.weight,
-            chosen,
-            recipe.n_permutations if recipe.scheme == "adacap" else 0,
-            None if valid is None else (valid.x, valid.targets, valid.weight),
+        external = None if valid is None else (valid.x, valid.targets, valid.weight)
+        rows = self.rows
+        data = TrainingData(rows.x, rows.targets, rows.weight, seen, n_permutations, external)
+        if self.start_from:
+            nets = gather([self.start_from[k] for k in group])
+        else:
+            nets = build(recipe, rows, [member.seed for member in chosen])
+            if isinstance(nets.head, TikhonovHead):
+                nets.head.set_lambda(start_lambda(recipe, nets, data))
+        objective, config = _objective(recipe, data.seeds), recipe.config
+        trainer = Trainer(nets, data, objective, config, recipe.score, self.callbacks)
+        if self.keep_at is not None:
+            last = [self.keep_at[k] for k in group]
+            trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
+        return _freeze(recipe, rows, trainer.run(), chosen, valid)
+
+
+def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
+    """Nets that have not been trained, the weights of each drawn by its seed."""
+    device, n_targets = rows.x.device, rows.targets.shape[1]
+    backbone = recipe.backbone.build(tuple(rows.x.shape[1:]), seeds, recipe.factory).to(device)
+    width = probe(backbone, rows.x).shape[-1]
+    generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
+    head: TikhonovHead | LinearHead
+    if recipe.scheme == "plain":
+        head = LinearHead(width, n_targets, k=len(seeds), generators=generators)
+    else:
+        head = TikhonovHead(fit_intercept=recipe.fit_intercept, k=len(seeds))
+    nets = Nets(backbone, head.to(device))
+    if recipe.initialise is not None:
+        recipe.initialise(nets, [torch.Generator().manual_seed(seed) for seed in seeds])
+    return nets
+
+
+@torch.no_grad()
+def probe(backbone: Backbone | Stacked, x: Tensor) -> Tensor:
+    """Features ``(K, 2, J)`` of two rows, to learn J and refuse a wrong shape before training."""
+    was_training = backbone.training
+    backbone.eval()
+    sample = x[:2]
+    try:
+        hidden = backbone(sample.expand(backbone.k, *sample.shape))
+    finally:
+        backbone.train(was_training)
+    if not isinstance(hidden, Tensor) or hidden.ndim != 3 or hidden.shape[1] != len(sample):
+        got = tuple(hidden.shape[1:]) if isinstance(hidden, Tensor) else type(hidden).__name__
+        raise ValueError(
+            f"The backbone must map {len(sample)} rows to a tensor of shape ({len(sample)}, J), "
+            f"got {got}. Flatten its output, for example with nn.Flatten()."
         )
-        stack = Members([nets[k] for k in group])
-        extra: tuple[Callback, ...] = ()
-        if recipe.scheme != "plain":
-            extra = (DofTrace(fit_intercept=recipe.fit_intercept),)
-            if not self.start_from:
-                stack.set_lambda(start_lambda(recipe, stack, data, chosen))
-        return train(
-            stack,
-            data,
-            _objective(recipe, chosen),
-            recipe.config,
-            score=recipe.score,
-            callbacks=(*extra, *callbacks),
-            keep_at=None if self.keep_at is None else [self.keep_at[k] for k in group],
+    return hidden
+
+
+@torch.no_grad()
+def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tensor:
+    """λ of every net on its first minibatch, by rule or as given."""
+    if not isinstance(recipe.lambda_init, str):
+        return float(recipe.lambda_init)
+    batch = next(data.batches(recipe.config.batch_size))
+    hidden = nets.eval().backbone(batch.x)
+    if n_bad := int((~hidden.isfinite()).sum()):
+        raise DivergenceError(
+            f"The backbone gives {n_bad} NaN or infinite features out of {hidden.numel()} before "
+            "the first step. Check its layers and the scale of what it is given."
         )
+    starts = []
+    for k, seed in enumerate(data.seeds):
+        labels = batch.labels[k]
+        if labels.shape[-2] == 1:  # the rule needs permuted labels even where training does not
+            draws = torch.Generator().manual_seed(seed)
+            index = draw_permutations(len(labels), max(recipe.n_permutations, 1), draws)
+            labels = stack_labels(labels[:, 0], index.to(labels.device))
+        starts.append(
+            initial_lambda(
+                hidden[k], labels, recipe.grid.to(hidden.device),
+                loss=recipe.loss, form=recipe.mlr_form,
+                sample_weight=None if batch.weight is None else batch.weight[k],
+                fit_intercept=recipe.fit_intercept,
+            )
+        )  # fmt: skip
+    return torch.stack(starts)
 
 
 def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:
@@ -319,13 +291,10 @@ def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:
     return replace(member, train=member.train[draw[:most].sort().values])
 
 
-def _objective(recipe: Recipe, members: Sequence[MemberRows]) -> Objective:
-    objective: MLRObjective | PlainObjective = PlainObjective(recipe.loss)
-    if recipe.scheme != "plain":
-        objective = MLRObjective(recipe.loss, recipe.mlr_form, recipe.fit_intercept)
+def _objective(recipe: Recipe, seeds: Sequence[int]) -> Objective:
     if recipe.dither is None:
-        return objective
-    return DitheredObjective(objective, recipe.dither, [member.seed for member in members])
+        return MLRObjective(recipe.loss, recipe.mlr_form)
+    return DitheredObjective(recipe.loss, recipe.mlr_form, recipe.dither, seeds)
 
 
 def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
@@ -337,47 +306,49 @@ def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:
     return replace(recipe, config=replace(recipe.config, deadline=fair))
 
 
-def _rows_to_solve(recipe: Recipe, member: MemberRows) -> Tensor:
-    """All rows for a refit, up to a limit; else one minibatch, enough to read the capacity."""
-    if recipe.refit_head:
-        return torch.cat([member.valid, member.train])[:MOST_REFIT]
-    return member.train[: recipe.config.batch_size]
-
-
-def width_of(member: FittedMember) -> int:
-    """Size J of the last hidden layer."""
-    linear = member.network[-1]
-    assert isinstance(linear, nn.Linear)
-    return linear.in_features
-
-
 def solved_share(recipe: Recipe, member: FittedMember, n_rows: int) -> float:
     """Share of all rows that the output layer of a member is solved on."""
-    train, valid = len(member.rows.train), len(member.rows.valid)
-    n_solved = min(train + valid, MOST_REFIT)
+    train_rows, valid = len(member.rows.train), len(member.rows.valid)
+    n_solved = min(train_rows + valid, MOST_REFIT)
     if not recipe.refit_head:
-        n_solved = min(train + valid if recipe.refit_net else train, recipe.config.batch_size)
+        n_solved = train_rows + valid if recipe.refit_net else train_rows
+        n_solved = min(n_solved, recipe.config.batch_size)
     return n_solved / n_rows
 
 
 @torch.no_grad()
 def _freeze(
-    recipe: Recipe, rows: Rows, result: Trained, member: MemberRows, valid: Rows | None = None
-) -> FittedMember:
-    """Turn the solved head into an ordinary linear layer, on all rows if asked to."""
-    net = result.net.eval()
-    lam = dof = left = None
-    coef, intercept = result.coef, result.intercept
-    if isinstance(net.head, TikhonovHead):
-        lam = float(net.head.lam)
-        fit, dof, left = solve_rows(
-            net.backbone, rows, _rows_to_solve(recipe, member), lam,
-            fit_intercept=recipe.fit_intercept,
-        )  # fmt: skip
-        if recipe.refit_head:
-            coef, intercept = fit.coef, fit.intercept
-    network = nn.Sequential(net.backbone, linear_from(coef, intercept)).eval()
-    return FittedMember(
-        network, net, lam, dof, result.history, result.best_step, result.best_score, member,
-        held_out=held_out(recipe, rows, result, member, valid, left), left_out=left,
-    )  # fmt: skip
+    recipe: Recipe,
+    rows: Rows,
+    trained: Trained,
+    members: Sequence[MemberRows],
+    valid: Rows | None,
+) -> list[FittedMember]:
+    """Turn solved heads into ordinary output layers, on all rows if asked to."""
+    nets = trained.nets.eval()
+    output = LinearHead.of(trained.coef, trained.intercept)
+    found = []
+    for k, member in enumerate(members):
+        lam = dof = left = None
+        backbone = nets.backbone.member(k)
+        if isinstance(nets.head, TikhonovHead):
+            lam = float(nets.head.lam[k])
+            index = torch.cat([member.valid, member.train])[:MOST_REFIT]
+            if not recipe.refit_head:  # one minibatch, enough to read the capacity
+                index = member.train[: recipe.config.batch_size]
+            hidden = outputs_of(backbone, rows.x[index])
+            fit, dof, left = solve_rows(
+                hidden, rows, index, lam, fit_intercept=recipe.fit_intercept
+            )
+        held = held_out(recipe, rows, trained, k, member, valid, left, backbone)
+        if lam is not None and recipe.refit_head:
+            output.weight[k], output.bias[k] = fit.coef, fit.intercept
+        found.append((lam, dof, left, held))
+    group = Group(nets, output.eval())
+    return [
+        FittedMember(
+            group, k, lam, dof, trained.histories[k], trained.best_step[k], trained.best_score[k],
+            member, held_out=held, left_out=left,
+        )
+        for k, (member, (lam, dof, left, held)) in enumerate(zip(members, found, strict=True))
+    ]  # fmt: skip

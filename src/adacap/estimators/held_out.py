@@ -6,29 +6,29 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from adacap.core.diagnostics import lowest_losses
-from adacap.core.leave_one_out import loo_residuals, solve_layer
 from adacap.core.permutation import draw_permutations
-from adacap.core.tikhonov import RidgeFit
+from adacap.core.ridge import Ridge, RidgeFit
 from adacap.exceptions import NumericalWarning
-from adacap.nn.heads import TikhonovHead, linear_from
+from adacap.nn.modules import TikhonovHead
 from adacap.training.data import MemberRows
-from adacap.training.loop import Trained
-from adacap.training.refit import MOST_REFIT, narrow, solve_head
+from adacap.training.history import Trained
 
 if TYPE_CHECKING:
-    from adacap.estimators.fitting import FittedMember, Recipe, Rows
+    from adacap.estimators.bag import FittedMember
+    from adacap.estimators.fitting import Recipe
 
 __all__ = [
-    "Evidence", "HeldOut", "LeftOut", "held_out", "outputs_of", "pooled_outputs",
-    "pooled_residuals", "same_permutations", "solve_rows",
+    "MOST_REFIT", "Evidence", "HeldOut", "LeftOut", "Rows", "held_out", "outputs_of",
+    "pooled_outputs", "pooled_residuals", "same_permutations", "solve_rows",
 ]  # fmt: skip
 
+MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 _CHUNK = 8192
 _LEAST_TESTED = 4  # rows held out, for a test on them
 N_PERMUTATIONS = 199
@@ -36,17 +36,31 @@ _MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors have nothing m
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Encoded rows on their device."""
+
+    x: Tensor  # (n, ...)
+    targets: Tensor  # (n, c)
+    weight: Tensor | None  # (n,)
+
+    def take(self, index: Tensor | slice) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[index]
+        return Rows(self.x[index], self.targets[index], weight)
+
+
+@dataclass(frozen=True)
 class HeldOut:
     """Outputs of a net on its validation rows, and the output layer they come from.
 
-    ``linear`` was solved without these rows; None once the net has been trained anew on all rows.
+    ``layer`` was solved without these rows; None once the net has been trained anew on all rows.
     ``inflation`` is the mean error on these rows over the mean leave-one-out error on the training
     rows, whose features the net has learnt; None without a solved layer. ``lowest_losses`` are
     those of :func:`adacap.core.diagnostics.lowest_losses` over the iterations, of the labels and
     of permutations of them; None for fewer than 4 rows.
     """
 
-    linear: nn.Linear | None
+    layer: tuple[Tensor, Tensor] | None  # weights (J, c), offsets (c,)
     outputs: Tensor  # (n_valid, c)
     inflation: Tensor | None = None  # (c,)
     lowest_losses: Tensor | None = None  # (1 + T,)
@@ -86,27 +100,25 @@ def outputs_of(network: nn.Module, x: Tensor) -> Tensor:
 def held_out(
     recipe: Recipe,
     rows: Rows,
-    result: Trained,
+    trained: Trained,
+    k: int,
     member: MemberRows,
     valid: Rows | None,
     left: LeftOut | None,
+    backbone: nn.Module,
 ) -> HeldOut | None:
-    """Outputs on the validation rows, by a head that was solved without them."""
-    held = _rows_at(rows, member.valid) if valid is None else valid
+    """Outputs of net k on its validation rows, by a head that was solved without them."""
+    held = rows.take(member.valid) if valid is None else valid
     if len(held.x) == 0:
         return None
-    net, coef, intercept = result.net, result.coef, result.intercept
+    coef, intercept = trained.coef[k].clone(), trained.intercept[k].clone()
     more = len(member.train) > recipe.config.batch_size  # rows than the head was solved on
-    if isinstance(net.head, TikhonovHead) and recipe.refit_head and more:
-        index = member.train[:MOST_REFIT]
-        fit, _ = solve_head(
-            net.backbone, rows.x[index], rows.targets[index], float(net.head.lam),
-            sample_weight=None if rows.weight is None else rows.weight[index],
-            fit_intercept=recipe.fit_intercept,
-        )  # fmt: skip
-        coef, intercept = fit.coef, fit.intercept
-    linear = linear_from(coef, intercept)
-    outputs = outputs_of(nn.Sequential(net.backbone, linear), held.x)
+    if isinstance(trained.nets.head, TikhonovHead) and recipe.refit_head and more:
+        part = rows.take(member.train[:MOST_REFIT])
+        lam = float(trained.nets.head.lam[k])
+        ridge = _ridge(outputs_of(backbone, part.x), lam, part.weight, recipe.fit_intercept)
+        coef, intercept, _ = _narrow(ridge.solve(part.targets.double()), part.targets)
+    outputs = outputs_of(backbone, held.x) @ coef + intercept
     inflation = None
     if left is not None:
         seen = ~torch.isin(left.index, member.valid)
@@ -114,7 +126,8 @@ def held_out(
         inflation = _mean_error(outputs - held.targets, held.weight) / _mean_error(
             left.residuals[seen], weight
         )
-    return HeldOut(linear, outputs, inflation, _lowest(result.trace, held, recipe.loss))
+    trace = None if trained.trace is None else trained.trace[k]
+    return HeldOut((coef, intercept), outputs, inflation, _lowest(trace, held, recipe.loss))
 
 
 def _lowest(trace: Tensor | None, held: Rows, loss: str) -> Tensor | None:
@@ -141,43 +154,45 @@ def same_permutations(n_rows: int, n_permutations: int) -> Tensor:
     return draw_permutations(n_rows, n_permutations, torch.Generator().manual_seed(0))
 
 
-def _rows_at(rows: Rows, index: Tensor) -> Rows:
-    weight = None if rows.weight is None else rows.weight[index]
-    return type(rows)(rows.x[index], rows.targets[index], weight)
-
-
 def _mean_error(residuals: Tensor, weight: Tensor | None) -> Tensor:
     errors = residuals.detach().abs().double()
     w = torch.ones_like(errors[:, :1]) if weight is None else weight[:, None].double()
     return (w * errors).sum(0) / w.sum()
 
 
+def _ridge(hidden: Tensor, lam: float, weight: Tensor | None, fit_intercept: bool) -> Ridge:
+    """Ridge in float64."""
+    w = None if weight is None else weight.double()
+    return Ridge(hidden.double(), lam, sample_weight=w, fit_intercept=fit_intercept)
+
+
+def _narrow(fit: RidgeFit, targets: Tensor) -> RidgeFit:
+    """A fit in the dtype of the targets."""
+    return RidgeFit(*(part.to(targets) for part in fit))
+
+
 def solve_rows(
-    backbone: nn.Module, rows: Rows, index: Tensor, lam: float, *, fit_intercept: bool
+    hidden: Tensor, rows: Rows, index: Tensor, lam: float, *, fit_intercept: bool
 ) -> tuple[RidgeFit, float, LeftOut | None]:
     """Output layer on some rows, its degrees of freedom and leave-one-out residuals.
 
-    All from one factorisation where the rows fit in memory; of many rows, the residuals are those
-    of the first ones. Rows stand in an order that content alone decides, so they are as good as
-    any.
+    All from one factorisation; of very many rows, the residuals are those of the first ones. Rows
+    stand in an order that content alone decides, so they are as good as any.
     """
-    part = _rows_at(rows, index)
-    options: Any = {"sample_weight": part.weight, "fit_intercept": fit_intercept}
-    if len(index) <= _CHUNK:
-        layer = solve_layer(outputs_of(backbone, part.x), part.targets, lam, **options)
-        left = LeftOut(index, layer.residuals, layer.leverage) if len(index) > 1 else None
-        return narrow(layer, part.targets), float(layer.dof), left
-    fit, dof = solve_head(backbone, part.x, part.targets, lam, **options)
+    part = rows.take(index)
+    ridge, Y = _ridge(hidden, lam, part.weight, fit_intercept), part.targets.double()
+    fit, dof = _narrow(ridge.solve(Y), part.targets), float(ridge.dof())
+    if len(index) < 2:
+        return fit, dof, None
     first = slice(0, _MOST_LEFT_OUT)
-    weight = None if part.weight is None else part.weight[first]
+    if len(index) > _MOST_LEFT_OUT:
+        weight = None if part.weight is None else part.weight[first]
+        ridge = _ridge(hidden[first], lam, weight, fit_intercept)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
         try:
-            residuals, leverage = loo_residuals(
-                outputs_of(backbone, part.x[first]), part.targets[first], lam,
-                sample_weight=weight, fit_intercept=fit_intercept,
-            )  # fmt: skip
-        except ArithmeticError:  # what is only said of a model must not take it away
+            residuals, leverage = ridge.loo(Y[first])
+        except ArithmeticError:  # diagnostics must never make `fit` fail
             return fit, dof, None
     return fit, dof, LeftOut(index[first], residuals, leverage)
 

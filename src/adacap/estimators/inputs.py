@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,8 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.tables import Table, read_table
 
 __all__ = [
-    "as_input", "decay_of", "device_of", "feature_names", "grid_of", "is_list", "member_seeds",
-    "read_input", "refuse_other_shape", "row_weights",
+    "as_input", "device_of", "feature_names", "grid_of", "member_seeds", "read_input",
+    "refuse_other_shape", "row_weights",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
@@ -72,21 +72,14 @@ def member_seeds(random_state: Any, n_members: int) -> list[int]:
     ]
 
 
-def grid_of(spec: tuple[float, float, int] | Sequence[float] | None) -> Tensor:
+def grid_of(spec: Sequence[float] | None) -> Tensor:
     """Values of λ to start from, in order; None is the paper's grid."""
     if spec is None:
         return make_grid(*_PAPER_GRID)
     values = torch.as_tensor(np.asarray(spec, dtype=np.float64))
     if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
-        raise ValueError(f"lambda_grid must be at least 2 positive numbers, got {spec!r}.")
+        raise ValueError(f"lambda_init must be at least 2 positive numbers, got {spec!r}.")
     return values.sort().values
-
-
-def decay_of(value: float | Literal["auto"], scheme: str, n_train: int) -> float:
-    """Weight decay; ``"auto"`` fades with the number of rows and spares the plain net."""
-    if value != "auto":
-        return value
-    return 0.0 if scheme == "plain" else min(3.0, 1500.0 / n_train)
 
 
 def device_of(name: str | None) -> torch.device:
@@ -113,8 +106,3 @@ def refuse_other_shape(
     if shape is not None and shape != fitted:
         expected = "rows of a table" if fitted is None else f"samples of shape {fitted}"
         raise ValueError(f"{name} holds samples of shape {shape}, but training had {expected}.")
-
-
-def is_list(value: object) -> bool:
-    """Whether a parameter names one thing per member."""
-    return isinstance(value, list | tuple)

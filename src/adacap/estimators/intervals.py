@@ -7,15 +7,17 @@ of weight 2 is two rows.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from adacap.core.conformal import conformal_quantile, cv_plus, least_rows
+from adacap.estimators.bag import Bag, FittedMember
 from adacap.estimators.held_out import Evidence, pooled_outputs, pooled_residuals
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.presets import suggest
@@ -23,6 +25,7 @@ from adacap.nn.presets import suggest
 __all__ = ["LOO_INFLATION", "Errors", "FoldErrors", "IntervalData", "IntervalMethod", "interval"]
 
 Floats = npt.NDArray[np.float64]
+FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
 IntervalMethod = Literal["auto", "cv+", "split", "loo"]
 _METHODS = get_args(IntervalMethod)
 
@@ -37,8 +40,8 @@ _CHOSEN = 1.1  # the rows held out chose the iteration, so their errors are a li
 
 _ASK = {
     "cv+": (
-        "needs a net per fold that never saw the fold. Fit with bagging='folds' and n_estimators=5 "
-        "(the default for regression), without X_val, refit_net=True or going on by warm_start"
+        "needs a net per fold that never saw the fold. Fit with validation='folds' and several "
+        "nets (the default for regression), without X_val, refit='net' or going on by warm_start"
     ),
     "split": (
         "needs rows that training never saw. Fit with calibration_fraction=0.2, or call "
@@ -66,7 +69,7 @@ class FoldErrors(Errors):
     """Errors of each row under the member that never saw it, and these members' output layers."""
 
     fold: npt.NDArray[np.int32]  # (n,), the member of each row
-    layers: tuple[nn.Linear, ...]
+    layers: FoldLayers
 
 
 @dataclass(frozen=True)
@@ -107,19 +110,15 @@ class IntervalData:
         return method
 
 
-class FoldBag(nn.Module):
+class FoldBag(Bag):
     """Outputs (n, K, c) of the members, each by the output layer that never saw its fold."""
 
-    def __init__(self, members: tuple[Any, ...], layers: tuple[nn.Linear, ...]) -> None:
-        super().__init__()
-        self.networks = nn.ModuleList(
-            nn.Sequential(member.network[0], layer)
-            for member, layer in zip(members, layers, strict=True)
-        )
+    def __init__(self, members: Sequence[FittedMember], layers: FoldLayers) -> None:
+        super().__init__(members, layers)
 
     def forward(self, x: Tensor) -> Tensor:
         """One output per member."""
-        return torch.stack([network(x) for network in self.networks], 1)
+        return self.each(x).transpose(0, 1)
 
 
 def interval(estimator: Any, X: Any, coverage: float, method: str) -> Floats:
@@ -145,13 +144,14 @@ def interval(estimator: Any, X: Any, coverage: float, method: str) -> Floats:
         centre = estimator._outputs(X).astype(np.float64)
         bounds = centre - half, centre + half
     _warn_infinite(errors, coverage)
-    return np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    decoded = np.stack([_decode(estimator.codec_, bound) for bound in bounds], axis=-1)
+    return np.sort(decoded, axis=-1)  # a target that was turned round has its lower bound above
 
 
 def _decode(codec: RegressionCodec, bound: Floats) -> Floats:
     """Bounds in the user's units; what is infinite stays so, even for a constant target."""
     finite = np.where(np.isfinite(bound), bound, 0.0)
-    infinite = np.where(np.isfinite(bound), 0.0, bound)
+    infinite = np.where(np.isfinite(bound), 0.0, bound * np.where(codec.scale < 0, -1.0, 1.0))
     return codec.decode(finite) + (infinite[:, 0] if codec.is_1d else infinite)
 
 
@@ -191,7 +191,7 @@ def _fold_errors(evidence: Evidence) -> FoldErrors | None:
     """
     rows, members = evidence.rows, evidence.members
     held = [member.held_out for member in members]
-    layers = [h.linear for h in held if h is not None and h.linear is not None]
+    layers = [h.layer for h in held if h is not None and h.layer is not None]
     if len(layers) < max(2, len(members)) or evidence.is_going_on:
         return None
     fold = torch.full((len(rows.x),), -1, dtype=torch.int32)

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from torch import nn
+import torch
 
-from adacap.estimators._base import AdaCapBase
-from adacap.estimators._checks import _at_least, _is_real, _one_of
-from adacap.estimators._mlr_docs import documented
-from adacap.estimators.backbone import BackboneSpec
+from adacap.estimators._base import AdaCapBase, OptimizerPair, RandomState, Scheme
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
-from adacap.estimators.fitting import FittedMember, Recipe
+from adacap.estimators.constraints import MLR_CLASSIFIER, MLR_CONSTRAINTS
+from adacap.estimators.encoder import Preprocessing
+from adacap.estimators.fitting import Recipe
+from adacap.estimators.presets import MLR_NETS
 from adacap.estimators.regressor import AdaCapRegressor
-from adacap.estimators.settings import setting_of
-from adacap.nn.initialisation import glorot_uniform
+from adacap.estimators.settings import Settings
+from adacap.layers import Dense
+from adacap.nn.backbones import glorot_uniform
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets
 from adacap.training.callbacks import Callback
-from adacap.training.config import OptimizerLike, SchedulerLike
 from adacap.training.dithering import Dither
 
 __all__ = ["PACE", "MLRNetClassifier", "MLRNetRegressor"]
@@ -35,9 +36,25 @@ PACE: dict[int, tuple[float, int]] = {
 """Learning rate and iterations by number of hidden layers; deeper nets go as four layers do."""
 
 
-_STARTS: dict[str, Callable[[nn.Module], None] | None] = {
-    "glorot": glorot_uniform,
-    "glorot-relu": partial(glorot_uniform, gain=2**0.5),
+_AUTOS: dict[str, Any] = {
+    "max_iter": lambda net: PACE[min(net.depth, max(PACE))][1],
+    "max_lr": lambda net: PACE[min(net.depth, max(PACE))][0],
+    "batch_size": lambda net: net.width,
+}
+
+
+def _start_glorot(nets: Nets, generators: list[torch.Generator], gain: float = 1.0) -> None:
+    """Glorot's start of all layers; that of the output layer for the plain scheme."""
+    glorot_uniform(nets.backbone, generators, gain)
+    if isinstance(nets.head, LinearHead):
+        head = Backbone((Dense(*nets.head.weight.shape[1:]),), k=nets.k, generators=generators)
+        glorot_uniform(head, generators, gain)
+        nets.head = LinearHead.of(head["0"]["weight"], head["0"]["bias"])
+
+
+_STARTS: dict[str, Callable[[Nets, list[torch.Generator]], None] | None] = {
+    "glorot": _start_glorot,
+    "glorot-relu": partial(_start_glorot, gain=2**0.5),
     "kaiming": None,  # as torch starts
 }
 
@@ -48,101 +65,74 @@ class MLRNetBase(AdaCapBase):
     All else is that of the AdaCap estimators: the same rows, loop, heads and files.
     """
 
-    _auto_target_dither: float
+    _constraints = MLR_CONSTRAINTS
+    _presets = MLR_NETS
+    _fixed: ClassVar[Mapping[str, Any]] = {
+        "architecture": "mlp",
+        "weight_decay": 0.0,
+        "patience": None,
+        "calibration_fraction": 0.0,
+        "warm_start": False,
+    }
 
     def __init__(
         self,
         *,
         depth: int | Sequence[int] = 2,
         width: int = 1024,
-        scheme: Literal["adacap", "tikhonov", "plain"] = "adacap",
+        scheme: Scheme = "adacap-gap",
+        n_estimators: int = 1,
+        top: int | None = None,
+        preprocessing: Preprocessing = "default",
+        validation: float | Literal["folds"] = 0.2,
+        max_iter: int | str = "auto",
+        max_lr: float | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        optimizer: OptimizerPair = ("adam", "constant"),
+        refit: Literal["net", "head", "none"] = "head",
         n_permutations: int = 16,
         structured_dither: float = 1.0,
         target_dither: float | Literal["auto"] = "auto",
-        mlr_form: Literal["difference", "absolute_gap"] = "absolute_gap",
         dither_form: Literal["halved", "fitted", "printed"] = "halved",
-        lambda_init: float | Literal["max_sensitivity"] = "max_sensitivity",
-        lambda_grid: tuple[float, float, int] | Sequence[float] | None = None,
+        lambda_init: float | Sequence[float] | Literal["max_sensitivity"] = "max_sensitivity",
         fit_intercept: bool = False,
         initialization: Literal["glorot", "glorot-relu", "kaiming"] = "glorot",
-        max_iter: int | Literal["auto"] = "auto",
-        max_lr: float | Literal["auto"] = "auto",
-        optimizer: OptimizerLike = "adam",
-        scheduler: SchedulerLike = "constant",
-        weight_decay: float = 0.0,
-        batch_size: int | Literal["auto"] = "auto",
-        validation_fraction: float = 0.2,
-        select_by: Literal["loss", "auc", "r2"] = "r2",
-        refit_head: bool = True,
-        refit_net: bool = False,
-        n_estimators: int = 1,
-        top: int | None = None,
-        preprocessing: Literal["default", "paper", "none"] = "default",
-        read_text: bool | str = True,
-        n_jobs: int | None = None,
         time_limit: float | None = None,
         device: str | None = None,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        random_state: RandomState = None,
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            architecture="mlp", scheme=scheme, width=width, depth=depth,
-            n_permutations=n_permutations, mlr_form=mlr_form, lambda_init=lambda_init,
-            lambda_grid=lambda_grid, fit_intercept=fit_intercept, optimizer=optimizer,
-            scheduler=scheduler, weight_decay=weight_decay, dropout=0.0, batch_norm=False,
-            validation_fraction=validation_fraction, select_by=select_by, refit_head=refit_head,
-            refit_net=refit_net, n_estimators=n_estimators, preprocessing=preprocessing,
-            read_text=read_text, n_jobs=n_jobs, time_limit=time_limit, device=device,
-            random_state=random_state, callbacks=callbacks, verbose=verbose,
-        )  # fmt: skip
+        self.depth = depth
+        self.width = width
+        self.scheme = scheme
+        self.n_estimators = n_estimators
+        self.top = top
+        self.preprocessing = preprocessing
+        self.validation = validation
         self.max_iter = max_iter
         self.max_lr = max_lr
         self.batch_size = batch_size
+        self.optimizer = optimizer
+        self.refit = refit
+        self.n_permutations = n_permutations
         self.structured_dither = structured_dither
         self.target_dither = target_dither
         self.dither_form = dither_form
+        self.lambda_init = lambda_init
+        self.fit_intercept = fit_intercept
         self.initialization = initialization
-        self.top = top
+        self.time_limit = time_limit
+        self.device = device
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
 
-    def _check_more(self) -> None:
-        _one_of("initialization", self.initialization, tuple(_STARTS))
-        _one_of("dither_form", self.dither_form, ("halved", "fitted", "printed"))
-        for name, value in (
-            ("structured_dither", self.structured_dither),
-            ("target_dither", self._target_dither()),
-        ):
-            if not (_is_real(value) and 0 <= value < inf):
-                extra = " or 'auto'" if name == "target_dither" else ""
-                raise ValueError(f"{name} must be 0 or more{extra}, got {value!r}.")
-        if self.top is not None:
-            _at_least("top", self.top, 1)
-            if self.top > setting_of(self, "n_estimators"):
-                raise ValueError(
-                    f"top must be at most n_estimators={self.n_estimators}, got {self.top}."
-                )
-
-    @property
-    def _auto(self) -> Mapping[str, Any]:
-        """By depth and width, in :meth:`_pace`."""
-        return {"bagging": "seeds", "max_iter": None, "max_lr": None, "batch_size": None}
-
-    def _target_dither(self) -> Any:
-        return self._auto_target_dither if self.target_dither == "auto" else self.target_dither
-
-    def _pace(self, backbone: BackboneSpec, n_train: int) -> dict[str, Any]:
-        """Learning rate and iterations by depth, batches of min(n, J) rows."""
-        max_lr, max_iter = PACE[min(backbone.depth or 1, max(PACE))]
-        return {
-            "max_iter": max_iter if self.max_iter == "auto" else self.max_iter,
-            "max_lr": max_lr if self.max_lr == "auto" else self.max_lr,
-            "batch_size": self.width if self.batch_size == "auto" else self.batch_size,
-        }
-
-    def _recipe(self, *args: Any) -> Recipe:
+    def _recipe(self, settings: Settings, *rest: Any) -> Recipe:
+        strength = (settings.structured_dither or 0.0, settings.target_dither or 0.0)
         return replace(
-            super()._recipe(*args),
-            dither=Dither(self.structured_dither, self._target_dither(), self.dither_form),
+            super()._recipe(settings, *rest),
+            dither=Dither(*strength, self.dither_form),
             initialise=_STARTS[self.initialization],
         )
 
@@ -154,7 +144,6 @@ class MLRNetBase(AdaCapBase):
         return sorted(ranked[: self.top])
 
 
-@documented
 class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     """Regression by MLR-NN, the form of 2021 of the method behind AdaCap.
 
@@ -165,7 +154,92 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     with noise ξ and ε drawn anew at each step. For use rather than study take
     :class:`AdaCapRegressor`.
 
-    {parameters}
+    Parameters
+    ----------
+    depth : int or list of int, default=2
+        Hidden layers; the members of a bag take a list in turn.
+    width : int, default=1024
+        Size J of each hidden layer.
+    scheme : {"adacap-gap", "adacap", "tikhonov", "plain"}, default="adacap-gap"
+        ``"adacap-gap"``: closed-form output layer and the absolute gap to permuted labels, as the
+        supplement has it; ``"adacap"``: the same with the difference; ``"tikhonov"``: the output
+        layer alone, as with ``n_permutations=0``; ``"plain"``: an ordinary net.
+    n_estimators : int, default=1
+        Nets whose outputs are averaged.
+    top : int or None, default=None
+        Keep only this many nets, those of the best validation scores.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
+        ``{"read_text": False}`` for text that stays text even where it spells numbers.
+    validation : "folds" or float, default=0.2
+        What each net holds out to choose its best iteration, at most 2048 rows: a share of the
+        rows in [0, 1), drawn by its own seed, or its own fold.
+    max_iter : int, str or "auto", default="auto"
+        Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 200 for one or two hidden
+        layers, 400 for more.
+    max_lr : float or "auto", default="auto"
+        Learning rate; auto is 1e-2, 1e-3, 10^-3.5 and 1e-4 for one to four hidden layers.
+    batch_size : int or "auto", default="auto"
+        Auto is the smaller of the number of rows and the width.
+    optimizer : str, callable or pair, default=("adam", "constant")
+        Optimiser and schedule, as in :class:`AdaCapRegressor`.
+    refit : {"net", "head", "none"}, default="head"
+        What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer;
+        ``"none"``: nothing.
+    n_permutations : int, default=16
+        T, permuted label sets, drawn once.
+    structured_dither : float, default=1.0
+        σ of the noise ξ that enters as ``(I − H)ξ``; 0 for none.
+    target_dither : float or "auto", default="auto"
+        Standard deviation of the noise ε on the standardised target; auto is 0.03 for
+        regression. Classes bear none.
+    dither_form : {"halved", "fitted", "printed"}, default="halved"
+        What stands against the labels under structured dithering: see
+        :func:`adacap.core.dithered_mlr_loss`.
+    lambda_init : float, "max_sensitivity" or sequence of float, default="max_sensitivity"
+        Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
+        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence.
+    fit_intercept : bool, default=False
+        Unpenalised intercept of the output layer.
+    initialization : {"glorot", "glorot-relu", "kaiming"}, default="glorot"
+        Glorot-uniform weights and zero biases, the same with weights √2 times as large, or
+        torch's own start.
+    time_limit : float or None, default=None
+        Seconds after which training stops; a model is returned all the same.
+    device : str or None, default=None
+        Torch device; None is a GPU if there is one.
+    random_state : int, RandomState, Generator or None, default=None
+        Fixes every random choice; with the same integer a fit gives the same model.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`adacap.training`.
+    verbose : int or bool, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    settings_ : Settings
+        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+    network_ : nn.Module
+        Trained net with its output layer frozen; maps encoded rows to coded targets.
+    members_ : tuple of FittedMember
+        The single nets that were kept, with their own λ, history and best iteration.
+    lambda_ : float or None
+        λ at the best iteration, geometric mean over members; None for the plain scheme.
+    effective_dof_ : float or None
+        Effective degrees of freedom of the output layer, mean over members.
+    history_ : History
+        One record per step of the first member.
+    n_iter_, best_iter_ : int
+        Steps run, and the step that was kept of the first member.
+    backbone_ : BackboneSpec or tuple of BackboneSpec
+        One for all members, or one for each where they differ.
+    encoder_ : TableEncoder
+        What happens to each column.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of str
+        Only when ``X`` has column names.
 
     Examples
     --------
@@ -186,17 +260,103 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     ... }
     """
 
-    _auto_target_dither = 0.03
+    _autos: ClassVar[Mapping[str, Any]] = {**_AUTOS, "target_dither": 0.03}
 
 
-@documented
 class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     """Classification by MLR-NN: the cross-entropy of labels coded ±1, with dithered predictions.
 
     Two classes are what the supplement describes; more are coded one-hot, as in
     :class:`AdaCapClassifier`, with noise on the prediction in the same way.
 
-    {parameters}
+    Parameters
+    ----------
+    depth : int or list of int, default=2
+        Hidden layers; the members of a bag take a list in turn.
+    width : int, default=1024
+        Size J of each hidden layer.
+    scheme : {"adacap-gap", "adacap", "tikhonov", "plain"}, default="adacap-gap"
+        ``"adacap-gap"``: closed-form output layer and the absolute gap to permuted labels, as the
+        supplement has it; ``"adacap"``: the same with the difference; ``"tikhonov"``: the output
+        layer alone, as with ``n_permutations=0``; ``"plain"``: an ordinary net.
+    n_estimators : int, default=1
+        Nets whose outputs are averaged.
+    top : int or None, default=None
+        Keep only this many nets, those of the best validation scores.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
+        ``{"read_text": False}`` for text that stays text even where it spells numbers.
+    validation : "folds" or float, default=0.2
+        What each net holds out to choose its best iteration, at most 2048 rows: a share of the
+        rows in [0, 1), drawn by its own seed, or its own fold.
+    max_iter : int, str or "auto", default="auto"
+        Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 200 for one or two hidden
+        layers, 400 for more.
+    max_lr : float or "auto", default="auto"
+        Learning rate; auto is 1e-2, 1e-3, 10^-3.5 and 1e-4 for one to four hidden layers.
+    batch_size : int or "auto", default="auto"
+        Auto is the smaller of the number of rows and the width.
+    optimizer : str, callable or pair, default=("adam", "constant")
+        Optimiser and schedule, as in :class:`AdaCapRegressor`.
+    refit : {"net", "head", "none"}, default="head"
+        What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer;
+        ``"none"``: nothing.
+    select_by : {"loss", "auc", "r2"}, default="r2"
+        What makes an iteration the best on the held-out rows; R² is that of the coded classes.
+    n_permutations : int, default=16
+        T, permuted label sets, drawn once.
+    structured_dither : float, default=1.0
+        σ of the noise ξ that enters as ``(I − H)ξ``; 0 for none.
+    target_dither : float or "auto", default="auto"
+        Standard deviation of the noise ε on the standardised target; auto is 0.03 for
+        regression. Classes bear none.
+    dither_form : {"halved", "fitted", "printed"}, default="halved"
+        What stands against the labels under structured dithering: see
+        :func:`adacap.core.dithered_mlr_loss`.
+    lambda_init : float, "max_sensitivity" or sequence of float, default="max_sensitivity"
+        Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
+        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence.
+    fit_intercept : bool, default=False
+        Unpenalised intercept of the output layer.
+    initialization : {"glorot", "glorot-relu", "kaiming"}, default="glorot"
+        Glorot-uniform weights and zero biases, the same with weights √2 times as large, or
+        torch's own start.
+    time_limit : float or None, default=None
+        Seconds after which training stops; a model is returned all the same.
+    device : str or None, default=None
+        Torch device; None is a GPU if there is one.
+    random_state : int, RandomState, Generator or None, default=None
+        Fixes every random choice; with the same integer a fit gives the same model.
+    callbacks : sequence of Callback or None, default=None
+        See :mod:`adacap.training`.
+    verbose : int or bool, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    settings_ : Settings
+        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+    network_ : nn.Module
+        Trained net with its output layer frozen; maps encoded rows to coded targets.
+    members_ : tuple of FittedMember
+        The single nets that were kept, with their own λ, history and best iteration.
+    lambda_ : float or None
+        λ at the best iteration, geometric mean over members; None for the plain scheme.
+    effective_dof_ : float or None
+        Effective degrees of freedom of the output layer, mean over members.
+    history_ : History
+        One record per step of the first member.
+    n_iter_, best_iter_ : int
+        Steps run, and the step that was kept of the first member.
+    backbone_ : BackboneSpec or tuple of BackboneSpec
+        One for all members, or one for each where they differ.
+    encoder_ : TableEncoder
+        What happens to each column.
+    n_features_in_ : int
+        Columns of ``X``.
+    feature_names_in_ : ndarray of str
+        Only when ``X`` has column names.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
 
@@ -209,4 +369,62 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     True
     """
 
-    _auto_target_dither = 0.0
+    _autos: ClassVar[Mapping[str, Any]] = {**_AUTOS, "target_dither": 0.0}
+    _constraints = MLR_CLASSIFIER
+
+    def __init__(
+        self,
+        *,
+        depth: int | Sequence[int] = 2,
+        width: int = 1024,
+        scheme: Scheme = "adacap-gap",
+        n_estimators: int = 1,
+        top: int | None = None,
+        preprocessing: Preprocessing = "default",
+        validation: float | Literal["folds"] = 0.2,
+        max_iter: int | str = "auto",
+        max_lr: float | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        optimizer: OptimizerPair = ("adam", "constant"),
+        refit: Literal["net", "head", "none"] = "head",
+        select_by: Literal["loss", "auc", "r2"] = "r2",
+        n_permutations: int = 16,
+        structured_dither: float = 1.0,
+        target_dither: float | Literal["auto"] = "auto",
+        dither_form: Literal["halved", "fitted", "printed"] = "halved",
+        lambda_init: float | Sequence[float] | Literal["max_sensitivity"] = "max_sensitivity",
+        fit_intercept: bool = False,
+        initialization: Literal["glorot", "glorot-relu", "kaiming"] = "glorot",
+        time_limit: float | None = None,
+        device: str | None = None,
+        random_state: RandomState = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        super().__init__(
+            depth=depth,
+            width=width,
+            scheme=scheme,
+            n_estimators=n_estimators,
+            top=top,
+            preprocessing=preprocessing,
+            validation=validation,
+            max_iter=max_iter,
+            max_lr=max_lr,
+            batch_size=batch_size,
+            optimizer=optimizer,
+            refit=refit,
+            n_permutations=n_permutations,
+            structured_dither=structured_dither,
+            target_dither=target_dither,
+            dither_form=dither_form,
+            lambda_init=lambda_init,
+            fit_intercept=fit_intercept,
+            initialization=initialization,
+            time_limit=time_limit,
+            device=device,
+            random_state=random_state,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+        self.select_by = select_by

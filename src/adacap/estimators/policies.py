@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
 from adacap.estimators.topics import learn_words
-from adacap.tables.columns import Floats
+from adacap.tables.columns import ROUNDING, Floats
 from adacap.tables.plan import (
     Binary,
     Cells,
@@ -205,7 +205,8 @@ def cross_fit(codes: npt.NDArray[np.intp], targets: Floats) -> Iterator[Floats]:
 
 
 def _target_encoder(codes: npt.NDArray[np.intp], y: Floats) -> Any:
-    return TargetEncoder(target_type="continuous").fit(codes[:, None], y)
+    encoder = TargetEncoder(target_type="continuous").set_output(transform="default")
+    return encoder.fit(codes[:, None], y)
 
 
 # ------------------------------------------------------------------- weighted statistics
@@ -215,9 +216,12 @@ def moments(x: Floats, weights: Weights) -> tuple[float, float]:
     """Weighted mean and standard deviation; the latter is 1 for a constant."""
     unit = 2.0 ** int(np.frexp(np.abs(x).max())[1] - 1)  # squares neither overflow nor vanish
     z = x / unit
-    mean = np.average(z, weights=weights)
-    sd = np.sqrt(np.average((z - mean) ** 2, weights=weights))
-    constant = sd <= 1e-12 * abs(mean) or sd * unit == 0.0
+    first = z[0]
+    z -= first  # exact where an offset is all that is large
+    shift = np.average(z, weights=weights)
+    sd = np.sqrt(np.average((z - shift) ** 2, weights=weights))
+    mean = first + shift
+    constant = sd <= ROUNDING * abs(mean) or sd * unit == 0.0
     return float(mean * unit), 1.0 if constant else float(sd * unit)
 
 

@@ -1,10 +1,9 @@
-"""Outputs of a trained network, a chunk of rows at a time."""
+"""Outputs of a trained network: few rows at once, many in chunks that threads share."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -13,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from adacap.estimators.inputs import as_input
-from adacap.training.members import is_mode_free
-from adacap.training.threads import in_threads, one_thread, stop_asked
+from adacap.nn.adapter import keeps_nothing
+from adacap.training.threads import in_threads, stop_asked
 
 __all__ = ["chunked_outputs"]
 
-_WORK_AT_ONCE = 2**26  # multiplications of one layer
-_STILL_WHEN_EVALUATED = (nn.modules.batchnorm._BatchNorm, nn.modules.dropout._DropoutNd)
+_CHUNK_NUMBERS = 2**18  # of the largest hidden layer of all nets: what fits in a core's cache
+_LEAST_CHUNK = 128
+_LEAST_ROWS = 8  # products of fewer rows go another way in BLAS, and round differently
 
 
 def chunked_outputs(
@@ -27,10 +27,10 @@ def chunked_outputs(
 ) -> npt.NDArray[np.float32]:
     """Outputs of a network in evaluation mode.
 
-    Every chunk is padded to the same number of rows: products of one shape round alike, so that a
-    row's prediction does not depend on its company. For the same reason a chunk is the work of one
-    thread, whether or not others take further chunks beside it. A net with layers of unknown
-    habits takes chunk after chunk, each with all threads.
+    Up to a chunk of rows goes through the network as it is, with at least 8 rows. More are cut into
+    chunks of one size, and threads take them as they get done. The same rows in one call always
+    give the same bits; the same row in other company gives the same number up to rounding, about
+    1e-6 of the spread of the outputs.
 
     Parameters
     ----------
@@ -48,59 +48,53 @@ def chunked_outputs(
     >>> chunked_outputs(nn.Identity(), np.ones((3, 2), dtype=np.float32), None).shape
     (3, 2)
     """
-    size = _rows_at_once(network)
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
-    fill = partial(_fill, network, encoded, sample_shape, device, size)
+    size = _rows_at_once(network)
+    if len(encoded) <= size:
+        return _outputs(network, encoded, sample_shape, device).numpy()
     starts = range(0, len(encoded), size)
-    shares = device.type == "cpu" and _can_share(network)
-    n_threads = min(torch.get_num_threads(), len(starts)) if shares else 1
+    first = _outputs(network, encoded[:size], sample_shape, device)
+    found = torch.empty(len(encoded), *first.shape[1:], dtype=first.dtype)
+    found[:size] = first
+    pending = deque(starts[1:])
+    shares = device.type == "cpu" and keeps_nothing(network)
+    n_threads = min(torch.get_num_threads(), len(pending)) if shares else 1
+    fill = partial(_fill, network, encoded, sample_shape, device, size, pending, found)
     if n_threads > 1:
-        found = _room(network, encoded, sample_shape, device)
-        pending = deque(starts)  # a thread that is held up leaves more to the others
-        in_threads([partial(fill, _taken_from(pending), found) for _ in range(n_threads)])
+        in_threads([fill] * n_threads)
     else:
-        with one_thread() if shares else nullcontext():
-            found = fill(starts)
+        fill()
     result: npt.NDArray[np.float32] = found.numpy()
     return result
 
 
 @torch.inference_mode()
+def _outputs(
+    network: nn.Module,
+    encoded: npt.NDArray[np.float32],
+    sample_shape: tuple[int, ...] | None,
+    device: torch.device,
+) -> Tensor:
+    x = as_input(encoded, sample_shape, device)
+    if n_missing := max(0, _LEAST_ROWS - len(x)):
+        x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
+    found: Tensor = network(x)[: len(encoded)].cpu()
+    return found
+
+
 def _fill(
     network: nn.Module,
     encoded: npt.NDArray[np.float32],
     sample_shape: tuple[int, ...] | None,
     device: torch.device,
     size: int,
-    starts: Iterable[int],
-    found: Tensor | None = None,
-) -> Tensor:
-    """Write the outputs of the chunks that begin at ``starts`` where they belong."""
-    for start in starts:
-        x = as_input(encoded[start : start + size], sample_shape, device)
-        if n_missing := size - len(x):
-            x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
-        output = network(x)
-        if found is None:  # a list of outputs would lie between what one chunk frees for the next
-            found = _like(output, len(encoded))
-        found[start : start + size] = output[: len(encoded) - start]
-    assert found is not None  # there is a row at least
-    return found
-
-
-@torch.inference_mode()
-def _room(
-    network: nn.Module,
-    encoded: npt.NDArray[np.float32],
-    sample_shape: tuple[int, ...] | None,
-    device: torch.device,
-) -> Tensor:
-    """Memory for the outputs of all rows, of which the first tells the shape."""
-    return _like(network(as_input(encoded[:1], sample_shape, device)), len(encoded))
-
-
-def _like(output: Tensor, n_rows: int) -> Tensor:
-    return torch.empty(n_rows, *output.shape[1:], dtype=output.dtype)
+    pending: deque[int],
+    found: Tensor,
+) -> None:
+    """Write the outputs of the chunks that are left where they belong."""
+    for start in _taken_from(pending):
+        part = slice(start, start + size)
+        found[part] = _outputs(network, encoded[part], sample_shape, device)
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:
@@ -112,16 +106,7 @@ def _taken_from(pending: deque[int]) -> Iterator[int]:
             return
 
 
-def _can_share(network: nn.Module) -> bool:
-    """Whether several threads can be in the network at once: no layer of it keeps anything."""
-    return all(
-        (is_mode_free(layer) or isinstance(layer, _STILL_WHEN_EVALUATED))
-        and not (layer._forward_hooks or layer._forward_pre_hooks)
-        for layer in network.modules()
-    )
-
-
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
-    widths = [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
-    return max(512, min(1024, _WORK_AT_ONCE // max(widths, default=256) ** 2))
+    widest = max((p[..., 0, :].numel() for p in network.parameters() if p.ndim > 1), default=1)
+    return max(_LEAST_CHUNK, _CHUNK_NUMBERS // widest)

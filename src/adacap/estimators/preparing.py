@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
-from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.encoder import Preprocessing, TableEncoder, encoder_options
 from adacap.estimators.fitting import Rows
 from adacap.estimators.inputs import (
     as_input,
@@ -46,6 +46,10 @@ class Samples:
         Shape of one sample, where it is not a row of a table.
     n_given : int
         Rows of the user's table.
+    columns : tuple of int
+        Columns in an order that depends on content alone.
+    sign : ndarray of shape (n_targets,)
+        -1 for a regression target that is to be turned round.
     """
 
     table: Table
@@ -54,6 +58,8 @@ class Samples:
     origin: npt.NDArray[np.intp]
     sample_shape: tuple[int, ...] | None
     n_given: int
+    columns: tuple[int, ...] = ()
+    sign: Floats | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Samples:
         """Some of the rows."""
@@ -92,7 +98,7 @@ def read_samples(
     --------
     >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
     >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
-    [(0, 2.0), (1, 1.0)]
+    [(0, 1.333...), (1, 0.666...)]
     """
     table, sample_shape = read_input(X, policy)
     table = read_texts(table, read_text if policy == "default" else False)
@@ -104,7 +110,12 @@ def read_samples(
     if weight is not None and not weight.all():  # a row of weight 0 is absent
         samples = samples.take(np.flatnonzero(weight))
     merged = merge_rows(samples.table, codec.numbers(samples.y), samples.weight)
-    return replace(samples.take(merged.index), weight=merged.weight)
+    return replace(
+        samples.take(merged.index),
+        weight=merged.weight,
+        columns=merged.columns,
+        sign=merged.sign,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,23 +158,30 @@ class Preparation:
     _codec: type[Codec]
     codec_: Any
     encoder_: TableEncoder
-    preprocessing: str
-    read_text: bool | str
-    calibration_fraction: float
+    preprocessing: Preprocessing
     device: Any
+
+    @property
+    def _calibration_share(self) -> float:
+        """Share of the rows to set aside; some estimators have no such parameter."""
+        return float(getattr(self, "calibration_fraction", None) or 0.0)
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool
     ) -> Prepared:
         """Check, merge, set aside, code and encode."""
-        policy = self.encoder_.policy if going_on else self.preprocessing
-        every = samples = read_samples(X, y, sample_weight, policy, self._codec, self.read_text)
+        options = encoder_options(self.preprocessing)
+        policy = self.encoder_.policy if going_on else options["policy"]
+        read_text = options.get("read_text", True)
+        every = samples = read_samples(X, y, sample_weight, policy, self._codec, read_text)
         keep, later = self._set_aside(every.y, seed, going_on)
         if len(later):
             samples = every.take(keep)
         # a class may have one row, set aside
         seen = every.y if self._codec is ClassCodec else samples.y
-        codec: Codec = self.codec_ if going_on else self._codec.fit(seen, samples.weight)
+        codec: Codec = (
+            self.codec_ if going_on else self._codec.fit(seen, samples.weight, samples.sign)
+        )
         coded = codec.encode(samples.y)
         if len(coded) < 2:
             raise ValueError(
@@ -172,12 +190,13 @@ class Preparation:
             )
         if going_on:
             encoder = self.encoder_
-            encoded = encoder.transform(samples.table)
+            encoded = encoder.encode(samples.table)
         else:
-            encoder = TableEncoder(
-                self.preprocessing, owner=type(self).__name__, read_text=self.read_text
-            )
-            encoded = encoder.fit_transform(samples.table, coded, samples.weight)
+            encoder = TableEncoder(**options)
+            encoded = encoder.fit_encode(
+                samples.table, coded, samples.weight,
+                layout=self._layout(samples), owner=type(self).__name__,
+            )  # fmt: skip
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
         valid = aside = None
@@ -186,12 +205,22 @@ class Preparation:
             refuse_other_shape("X_val", valid_shape, shape)
             valid_coded = codec.encode(y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
-            valid = self._rows(encoder.transform(valid_table), valid_coded, None, shape)
+            valid = self._rows(encoder.encode(valid_table), valid_coded, None, shape)
         if len(later):
             fresh = every.take(later)
-            encoded = encoder.transform(fresh.table)
+            encoded = encoder.encode(fresh.table)
             aside = self._rows(encoded, codec.encode(fresh.y), fresh.weight, shape)
         return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
+
+    def _layout(self, samples: Samples) -> tuple[int, ...] | None:
+        """Order of the columns that the nets see.
+
+        That of the user where nothing else is changed, and where a module of the user's own may
+        know what stands in which place.
+        """
+        is_own = callable(getattr(self, "architecture", None))
+        as_given = encoder_options(self.preprocessing)["policy"] == "none" or is_own
+        return None if as_given else samples.columns
 
     def _rows(
         self,
@@ -211,9 +240,9 @@ class Preparation:
         self, y: npt.NDArray[Any], seed: int, going_on: bool
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Rows to train with, and rows that nothing sees before the nets are done."""
-        if going_on and self.calibration_fraction > 0:
+        if going_on and self._calibration_share > 0:
             raise ValueError(
-                f"calibration_fraction={self.calibration_fraction:g} cannot set aside rows that "
+                f"calibration_fraction={self._calibration_share:g} cannot set aside rows that "
                 "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
                 "call calibrate(X, y) with fresh rows."
             )
@@ -221,4 +250,4 @@ class Preparation:
         if self._codec is ClassCodec:
             strata = self._codec.numbers(y)[:, 0].astype(np.intp)
         rng = np.random.default_rng([seed, 1])
-        return hold_out(len(y), self.calibration_fraction, len(y), strata, rng)
+        return hold_out(len(y), self._calibration_share, len(y), strata, rng)

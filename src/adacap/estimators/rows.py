@@ -2,7 +2,8 @@
 
 Equal rows (features and target) are merged into one row that carries the sum of their weights, and
 all rows are put in an order that depends on content alone. So a weight of 2 *is* the row twice, the
-order of the rows does not matter, and copies of a row never stand on both sides of a hold-out.
+order of the rows does not matter, and copies of a row never stand on both sides of a hold-out. Nor
+does the unit of the weights matter: their mean over the different rows is 1.
 """
 
 from __future__ import annotations
@@ -12,20 +13,33 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from adacap.estimators.canonical import Index, arrange
 from adacap.estimators.tables import Table
+from adacap.tables.columns import Floats
 
 __all__ = ["MergedRows", "fold_rows", "hold_out", "merge_rows"]
-
-Index = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class MergedRows:
-    """Rows of the input to keep, in canonical order, and their weights (None if all are 1)."""
+    """Different rows, in canonical order.
+
+    Attributes
+    ----------
+    index : ndarray of int
+        Rows of the input to keep.
+    weight : ndarray or None
+        Weights of mean 1; None if all are equal.
+    columns : tuple of int
+        Columns in canonical order.
+    sign : ndarray of shape (n_targets,)
+        1, or -1 where the target is to be turned round.
+    """
 
     index: Index
     weight: Floats | None
+    columns: tuple[int, ...]
+    sign: Floats
 
 
 def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> MergedRows:
@@ -48,11 +62,31 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     >>> from adacap.estimators.tables import read_table
     >>> rows = merge_rows(read_table([[1.0], [2.0], [1.0]]), np.array([[5.0], [6.0], [5.0]]), None)
     >>> sorted(zip(rows.index.tolist(), rows.weight.tolist()))
-    [(0, 2.0), (1, 1.0)]
+    [(0, 1.333...), (1, 0.666...)]
     """
+    keys = _row_keys(table, coded)
+    index, weight = _distinct(table, coded, sample_weight, keys)
+    places = arrange(table, coded, index, keys[index])
+    if weight is not None:
+        weight = weight[places.rows]
+    return MergedRows(index[places.rows], weight, places.columns, places.sign)
+
+
+def _row_keys(table: Table, coded: Floats) -> npt.NDArray[np.uint64]:
+    """Hash of the features and the target of each row."""
     keys = table.row_keys()
     for column in coded.T:
         keys = _mix(keys ^ np.ascontiguousarray(column + 0.0).view(np.uint64))
+    return keys
+
+
+def _distinct(
+    table: Table,
+    coded: Floats,
+    sample_weight: Floats | None,
+    keys: npt.NDArray[np.uint64],
+) -> tuple[Index, Floats | None]:
+    """Different rows, as they stand, and their weights, if these differ."""
     order = np.argsort(keys, kind="stable")
     previous, current = order[:-1], order[1:]
     same = keys[previous] == keys[current]
@@ -63,9 +97,17 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
         ).all(axis=1)
     starts = np.concatenate([[True], ~same])
     first = np.flatnonzero(starts)
+    if sample_weight is None and len(first) == len(order):
+        return np.arange(len(order)), None
     ones = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     weight = np.add.reduceat(ones, first)
-    return MergedRows(order[first], None if (weight == 1).all() else weight)
+    index = order[first]
+    if (weight == weight[0]).all():
+        return np.sort(index), None
+    weight /= 2.0 ** np.frexp(weight.max())[1]  # so that their sum stays in range
+    weight /= weight.mean()  # while they are in an order of content
+    place = np.argsort(index)
+    return index[place], weight[place]
 
 
 def _mix(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -127,8 +169,8 @@ def fold_rows(
     """
     if n_folds > n_rows:
         raise ValueError(
-            f"bagging='folds' with n_estimators={n_folds} needs at least {n_folds} different rows, "
-            f"got {n_rows}. Use fewer members or bagging='seeds'."
+            f"validation='folds' with n_estimators={n_folds} needs at least {n_folds} different "
+            f"rows, got {n_rows}. Use fewer nets, or hold out a share: validation=0.2."
         )
     if n_rows - n_rows // n_folds < 2:
         return [(np.arange(n_rows), np.arange(0))] * n_folds

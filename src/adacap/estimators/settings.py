@@ -1,71 +1,468 @@
-"""Settings that were found by measurement, and what ``"auto"`` stands for."""
+"""From parameters to settings: what ``"auto"`` stands for, resolved once and kept.
+
+Nothing here needs torch, so that a model file can be inspected without it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+from adacap.architectures import BACKBONES, Architecture
+from adacap.estimators.encoder import encoder_options
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
 
-__all__ = ["ONE_NET", "TUNED", "has_folds", "members_of", "setting_of"]
+__all__ = [
+    "CLASSIFICATION", "MOST_HELD", "REGRESSION", "SCHEMES", "TUNED", "Net", "Settings",
+    "kinds_of_nets", "most_nets", "optimizer_pair", "resolve",
+]  # fmt: skip
 
+T = TypeVar("T")
+
+SCHEMES = ("adacap", "adacap-gap", "tikhonov", "plain")
+
+MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
+_HELD = 0.2  # share of the rows that one net holds out
 _LEAST_FOLD = 2  # rows of a fold, where their number is ours to choose
 
-_FOLDS = {"n_estimators": 5, "bagging": "folds", "batch_size": 512}
-TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_FOLDS, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
-    "balanced": {**_FOLDS, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
-}
-"""Settings by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
+# --------------------------------------------------------------------------- what "auto" means
 
-ONE_NET: dict[str, Any] = {
+
+class Net(NamedTuple):
+    """What the value behind an ``"auto"`` may depend on, beside the class of the estimator."""
+
+    n_train: int  # rows that one net is trained on
+    width: int
+    depth: int
+
+
+def _fading(net: Net) -> float:
+    return min(3.0, 1500.0 / net.n_train)
+
+
+_BAG: dict[str, Any] = {"n_estimators": 5, "batch_size": 512}  # one net per fold
+TUNED: dict[str, dict[str, Any]] = {
+    "fast": {**_BAG, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
+    "balanced": {**_BAG, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
+}
+"""Presets by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
+
+REGRESSION: dict[str, Any] = {
+    "scheme": "adacap",
+    "architecture": Architecture("glu"),
+    "weight_decay": _fading,
+    **{key: TUNED["balanced"][key] for key in
+       ("n_estimators", "batch_size", "max_iter", "max_lr", "lambda_init")},
+}  # fmt: skip
+"""What ``"auto"`` stands for in :class:`AdaCapRegressor`, whatever the scheme and the nets."""
+
+CLASSIFICATION: dict[str, Any] = {
+    "scheme": "plain",
+    "architecture": Architecture("mlp", dropout=0.2, batch_norm=True),
+    "weight_decay": 0.0,
     "n_estimators": 1,
-    "bagging": "seeds",
     "batch_size": 2048,
     "max_iter": 200,
     "max_lr": 0.01,
     "lambda_init": "max_sensitivity",
 }
-"""Settings that are safe for any net: for classes, plain nets and nets of the user's own."""
+"""What ``"auto"`` stands for in :class:`AdaCapClassifier`, whatever the scheme and the nets."""
+
+# ------------------------------------------------------------------------------- the settings
 
 
-def setting_of(estimator: AdaCapBase, name: str) -> Any:
-    """A parameter of an estimator, with ``"auto"`` replaced by what it stands for.
+@dataclass(frozen=True)
+class Settings:
+    """Every setting of a fit, with ``"auto"`` replaced by what it stood for.
+
+    Members of a bag may differ in ``architecture``, ``depth``, ``max_iter`` and ``max_lr``: these
+    then hold a tuple with one value per net. None means "not used", or that the estimator has no
+    such parameter.
+
+    Attributes
+    ----------
+    scheme : {"adacap", "adacap-gap", "tikhonov", "plain"}
+    architecture : Architecture or str
+        The qualified name of the function for networks of your own.
+    width, depth : int
+        None for networks of your own.
+    n_estimators : int
+    preprocessing : str
+    validation : "folds" or float
+        What each net holds out to choose its iteration on.
+    calibration_fraction : float
+    max_iter : int
+        Optimiser steps.
+    max_lr : float
+    batch_size : int
+    optimizer, scheduler : str
+    weight_decay : float
+    patience : int
+    refit : {"net", "head", "none"}
+    n_permutations : int
+    lambda_init : float, "max_sensitivity" or tuple of float
+    fit_intercept : bool
+    time_limit : float
+    select_by : str
+        Classification only.
+    structured_dither, target_dither, dither_form, initialization, top
+        Of :class:`~adacap.estimators.mlr_net.MLRNetRegressor` and its classifier only.
+    auto : tuple of str
+        Parameters that were ``"auto"``.
 
     Examples
     --------
     >>> from adacap import AdaCapRegressor
-    >>> [setting_of(AdaCapRegressor(max_iter=value), "max_iter") for value in ("auto", 7)]
-    [130, 7]
-    """
-    value = getattr(estimator, name)
-    return estimator._auto.get(name) if isinstance(value, str) and value == "auto" else value
-
-
-def members_of(estimator: AdaCapBase, n_rows: int) -> int:
-    """How many nets an estimator trains on so many different rows.
-
-    Examples
-    --------
-    >>> from adacap import AdaCapRegressor
-    >>> members_of(AdaCapRegressor(), 200), members_of(AdaCapRegressor(), 6)
-    (5, 3)
-    """
-    n_members: int = setting_of(estimator, "n_estimators")
-    if estimator.n_estimators == "auto":
-        return max(1, min(n_members, n_rows // _LEAST_FOLD))
-    return n_members
-
-
-def has_folds(estimator: AdaCapBase, n_members: int) -> bool:
-    """Whether each of so many nets holds out another fold; by default only if anything is held out.
-
-    Examples
-    --------
-    >>> from adacap import AdaCapRegressor
-    >>> has_folds(AdaCapRegressor(), 5), has_folds(AdaCapRegressor(validation_fraction=0), 5)
+    >>> settings = resolve(AdaCapRegressor(max_iter=50), n_rows=200)
+    >>> settings.n_estimators, settings.validation, settings.max_iter, settings.max_lr
+    (5, 'folds', 50, 0.03)
+    >>> "max_lr" in settings.auto, "max_iter" in settings.auto
     (True, False)
     """
-    if estimator.bagging == "auto" and estimator.validation_fraction == 0:
-        return False
-    return n_members > 1 and setting_of(estimator, "bagging") == "folds"
+
+    scheme: str
+    architecture: Architecture | str | tuple[Architecture | str, ...]
+    width: int | None
+    depth: int | tuple[int | None, ...] | None
+    n_estimators: int
+    preprocessing: str
+    validation: float | str
+    calibration_fraction: float | None
+    max_iter: int | tuple[int, ...]
+    max_lr: float | tuple[float, ...]
+    batch_size: int
+    optimizer: str
+    scheduler: str | None
+    weight_decay: float
+    patience: int | None
+    refit: str
+    n_permutations: int
+    lambda_init: float | str | tuple[float, ...]
+    fit_intercept: bool
+    time_limit: float | None
+    select_by: str | None = None
+    structured_dither: float | None = None
+    target_dither: float | None = None
+    dither_form: str | None = None
+    initialization: str | None = None
+    top: int | None = None
+    auto: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        wide = max(len(name) for name, _, _ in rows)
+        lines = [f"{name:{wide}}  {text}{'  (auto)' * auto}" for name, text, auto in rows]
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, str, bool]]:
+        """Name, value as text and whether it was ``"auto"``, of all settings in use.
+
+        Returns
+        -------
+        list of (name, text, is_auto)
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        del values["auto"]
+        return [
+            (name, _text(value), name in self.auto)
+            for name, value in values.items()
+            if value is not None
+        ]
+
+    def of_net(self, k: int) -> Settings:
+        """Settings of one net of a mixed bag."""
+        mixed = {name: getattr(self, name) for name in _PER_NET}
+        return replace(
+            self, **{name: v[k] if isinstance(v, tuple) else v for name, v in mixed.items()}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings as plain data, for a model file."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**found, "architecture": _each(_describe, self.architecture)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Settings that :meth:`to_dict` made, perhaps by way of JSON.
+
+        Examples
+        --------
+        >>> from adacap import AdaCapRegressor
+        >>> settings = resolve(AdaCapRegressor(architecture=["glu", "mlp"]), n_rows=200)
+        >>> Settings.from_dict(settings.to_dict()) == settings
+        True
+        """
+        found = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return cls(**{**found, "architecture": _each(_restore, found["architecture"])})
+
+
+_PER_NET = ("architecture", "depth", "max_iter", "max_lr")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Architecture):
+        return repr(value) if value.options else value.name
+    if isinstance(value, tuple):
+        return ", ".join(map(_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+
+
+def _describe(architecture: Architecture | str) -> Any:
+    if isinstance(architecture, str):
+        return architecture
+    return {"name": architecture.name, "options": dict(architecture.options)}
+
+
+def _restore(data: Any) -> Architecture | str:
+    name = data if isinstance(data, str) else data["name"]
+    is_known = not isinstance(data, str) and name in BACKBONES  # else registered elsewhere
+    return Architecture(name, **data["options"]) if is_known else str(name)
+
+
+# ------------------------------------------------------------------------------- resolving
+
+
+def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = False) -> Settings:
+    """All settings of a fit on so many different rows.
+
+    An ``"auto"`` stands for a value that depends on the class of the estimator and the number of
+    rows alone: not on the scheme, nor on the architecture.
+
+    Parameters
+    ----------
+    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
+        Its parameters have been checked.
+    n_rows : int
+    has_validation_rows : bool, default=False
+        Whether the caller of ``fit`` gives rows to choose iterations on.
+
+    Returns
+    -------
+    Settings
+
+    Raises
+    ------
+    ValueError
+        If parameters do not go together.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> settings = [resolve(AdaCapRegressor(scheme=s), 200) for s in ("adacap", "plain")]
+    >>> settings[0] == replace(settings[1], scheme="adacap", auto=settings[0].auto)
+    True
+    """
+    told = estimator._parameters
+    n_nets = _n_nets(estimator, n_rows)
+    validation = told["validation"]
+    if _is_auto(validation):
+        validation = "folds" if n_nets > 1 else _HELD
+    _check_folds(validation, n_nets, n_rows)
+    n_held = 0 if has_validation_rows else _n_held(n_rows, n_nets, validation)
+    kinds = _kinds(estimator, n_nets)
+    nets = [Net(n_rows - n_held, told["width"], depth or 1) for _, depth in kinds]
+
+    def value(name: str, net: Net = nets[0]) -> Any:
+        if not _is_auto(told[name]):
+            return told[name]
+        found = estimator._autos[name]
+        return found(net) if callable(found) else found
+
+    def per_net(values: Sequence[Any]) -> Any:
+        return _one_or_each([values[k % len(values)] for k in range(n_nets)])
+
+    batch_size = int(value("batch_size"))
+    refit = told["refit"]
+    if _is_auto(refit):
+        again = n_held >= 0.1 * n_rows and validation != "folds" and not told["warm_start"]
+        refit = "net" if again else "head"
+    optimizer, scheduler = map(_name_of, optimizer_pair(told["optimizer"]))
+    start = value("lambda_init")
+    settings = Settings(
+        scheme=value("scheme"),
+        architecture=per_net([architecture for architecture, _ in kinds]),
+        width=int(told["width"]) if any(depth for _, depth in kinds) else None,
+        depth=per_net([depth for _, depth in kinds]),
+        n_estimators=n_nets,
+        preprocessing=encoder_options(told["preprocessing"])["policy"],
+        validation=validation if validation == "folds" else float(validation),
+        calibration_fraction=_number_or_none(told["calibration_fraction"]),
+        max_iter=per_net([_steps(value("max_iter", net), net, batch_size) for net in nets]),
+        max_lr=per_net([float(value("max_lr", net)) for net in nets]),
+        batch_size=batch_size,
+        optimizer=optimizer or "",
+        scheduler=scheduler,
+        weight_decay=float(value("weight_decay")),
+        patience=None if told["patience"] is None else int(told["patience"]),
+        refit=refit,
+        n_permutations=int(told["n_permutations"]),
+        lambda_init=start if isinstance(start, str) else _numbers(start),
+        fit_intercept=bool(told["fit_intercept"]),
+        time_limit=_number_or_none(told["time_limit"]),
+        **{name: value(name) for name in _ONLY_SOME if name in told},
+        auto=tuple(name for name in told if _is_auto(told[name])),
+    )
+    _check_batch_norm(settings)
+    _check_top(settings)
+    return settings
+
+
+_ONLY_SOME = (
+    "select_by", "structured_dither", "target_dither", "dither_form", "initialization", "top",
+)  # fmt: skip
+
+
+def most_nets(estimator: AdaCapBase) -> int:
+    """Nets that an estimator trains where there are rows enough.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapClassifier, AdaCapRegressor
+    >>> most_nets(AdaCapRegressor()), most_nets(AdaCapClassifier(n_estimators=3))
+    (5, 3)
+    """
+    told = estimator._parameters["n_estimators"]
+    return int(estimator._autos["n_estimators"] if _is_auto(told) else told)
+
+
+def kinds_of_nets(architecture: Any, depth: Any) -> int:
+    """How many kinds of nets the members of a bag take in turn.
+
+    Examples
+    --------
+    >>> kinds_of_nets(["glu", "mlp"], 2), kinds_of_nets("glu", (1, 2, 3))
+    (2, 3)
+    """
+    return math.lcm(len(_listed(architecture)), len(_listed(depth)))
+
+
+def optimizer_pair(told: Any) -> tuple[Any, Any]:
+    """Optimiser and schedule of the parameter ``optimizer``; One-Cycle unless a pair is given.
+
+    Examples
+    --------
+    >>> optimizer_pair("adam"), optimizer_pair(("sgd", None))
+    (('adam', 'onecycle'), ('sgd', None))
+    """
+    return tuple(told) if isinstance(told, list | tuple) else (told, "onecycle")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _one_or_each(values: Sequence[Any]) -> Any:
+    """The value that all share, or a tuple of all where they differ."""
+    same = all(value == values[0] for value in values)
+    return values[0] if same else tuple(values)
+
+
+def _n_nets(estimator: AdaCapBase, n_rows: int) -> int:
+    told, most = estimator._parameters, most_nets(estimator)
+    if not _is_auto(told["n_estimators"]):
+        return most
+    if told["warm_start"] and hasattr(estimator, "members_"):
+        return len(estimator.members_)
+    least = 2 if told["validation"] == "folds" else 1
+    return max(least, min(most, n_rows // _LEAST_FOLD))
+
+
+def _check_folds(validation: Any, n_nets: int, n_rows: int) -> None:
+    if validation != "folds":
+        return
+    if n_nets < 2:
+        raise ValueError(
+            "validation='folds' trains one net per fold, which needs n_estimators of at least 2, "
+            f"got n_estimators={n_nets}. Use more nets, or hold out a share: validation=0.2."
+        )
+    if n_nets > n_rows:
+        raise ValueError(
+            f"validation='folds' with n_estimators={n_nets} needs at least {n_nets} different "
+            f"rows, got {n_rows}. Use fewer nets, or hold out a share: validation=0.2."
+        )
+
+
+def _n_held(n_rows: int, n_nets: int, validation: Any) -> int:
+    """Rows that each net holds out, as many as :mod:`adacap.estimators.rows` gives it."""
+    if validation == "folds":
+        size = n_rows // n_nets
+        return min(size, MOST_HELD) if n_rows - size >= 2 else 0
+    size = min(int(validation * n_rows), MOST_HELD)
+    return size if n_rows - size >= 2 else 0
+
+
+def _kinds(estimator: AdaCapBase, n_nets: int) -> list[tuple[Architecture | str, int | None]]:
+    """Architecture and depth of each kind of net, which members take in turn."""
+    told = estimator._parameters
+    names, depths = _listed(told["architecture"]), _listed(told["depth"])
+    n_kinds = kinds_of_nets(names, depths)
+    if n_kinds > n_nets:
+        raise ValueError(
+            f"architecture={told['architecture']!r} and depth={told['depth']!r} make {n_kinds} "
+            f"kinds of nets, which needs n_estimators of at least {n_kinds}, got {n_nets}."
+        )
+    pairs = [(names[k % len(names)], depths[k % len(depths)]) for k in range(n_kinds)]
+    return [_kind(estimator, name, depth) for name, depth in pairs]
+
+
+def _kind(estimator: AdaCapBase, told: Any, depth: Any) -> tuple[Architecture | str, int | None]:
+    if _is_auto(told):
+        told = estimator._autos["architecture"]
+    if isinstance(told, str):
+        told = Architecture(told)
+    if not isinstance(told, Architecture):
+        return _name_of(told) or "", None
+    return told, told.default_depth if depth is None else int(depth)
+
+
+def _steps(told: Any, net: Net, batch_size: int) -> int:
+    if not isinstance(told, str):
+        return int(told)
+    return int(told.split()[0]) * max(1, net.n_train // batch_size)
+
+
+def _number_or_none(told: Any) -> float | None:
+    return None if told is None else float(told)
+
+
+def _numbers(told: Any) -> float | tuple[float, ...]:
+    """A start of λ, or the grid to choose it from."""
+    return tuple(sorted(map(float, told))) if hasattr(told, "__len__") else float(told)
+
+
+def _name_of(told: Any) -> str | None:
+    """The name of a function, or what is a name already."""
+    if told is None or isinstance(told, str):
+        return told
+    if isinstance(told, functools.partial):
+        told = told.func
+    return ".".join(
+        getattr(told, name, getattr(type(told), name)) for name in ("__module__", "__qualname__")
+    )
+
+
+def _check_batch_norm(settings: Settings) -> None:
+    for one in _listed(settings.architecture):
+        is_normed = isinstance(one, Architecture) and dict(one.options).get("batch_norm")
+        if is_normed and settings.batch_size == 1:
+            raise ValueError(f"batch_size must be at least 2 for {one!r}, got batch_size=1.")
+
+
+def _check_top(settings: Settings) -> None:
+    if settings.top is not None and settings.top > settings.n_estimators:
+        raise ValueError(
+            f"top must be at most n_estimators={settings.n_estimators}, got {settings.top}."
+        )

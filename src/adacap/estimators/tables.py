@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from adacap.tables.columns import (
     Array,
     Column,
+    Floats,
     Kind,
     as_array,
     infinity_error,
@@ -145,11 +147,38 @@ class Table:
         ndarray of uint64, shape (n_rows,)
         """
         keys = np.full(self.n_rows, len(self.columns), dtype=np.uint64)
-        digests = [_level_digests(column.levels) for column in self.columns]
         for rows in row_chunks(self.n_rows):
-            for column, digest in zip(self.columns, digests, strict=True):
+            for column, digest in zip(self.columns, self._digests, strict=True):
                 _absorb(keys[rows], _cell_bits(column, rows, digest))
         return keys
+
+    def contents(self, rows: Any) -> Floats:
+        """Cells of some rows as numbers that say which are equal; missing ones are NaN.
+
+        A level of text has a number that depends on nothing but the text.
+
+        Returns
+        -------
+        ndarray of shape (n_columns, number of rows)
+            One's own.
+        """
+        if self.matrix is not None:
+            cells: Floats = self.matrix[rows].T.astype(np.float64, order="C")
+            return cells
+        return np.stack([self._content(j, rows) for j in range(self.n_columns)])
+
+    def _content(self, j: int, rows: Any) -> Array:
+        column = self.columns[j]
+        cells: Array = column.values[rows]
+        if column.kind != "categorical":
+            return cells.astype(np.float64)
+        numbers: Floats = self._digests[j] / 2.0**64
+        numbers[-1] = np.nan
+        return numbers[cells]
+
+    @cached_property
+    def _digests(self) -> list[npt.NDArray[np.uint64]]:
+        return [_level_digests(column.levels) for column in self.columns]
 
     def rows_equal(self, a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether row ``a[i]`` holds the same cells as row ``b[i]``, for each ``i``."""
@@ -247,6 +276,10 @@ def read_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.size:
+        table = _from_block(X)  # the short way for a row that is waited for
+        _refuse_infinity(table)
+        return table
     refuse_sparse(X)
     table = _read_frame(X) if nw.dependencies.is_into_dataframe(X) else _read_array(X)
     _refuse_infinity(table)

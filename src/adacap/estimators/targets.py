@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from adacap.tables.columns import is_missing, read_column
+from adacap.tables.columns import ROUNDING, is_missing, read_column
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
@@ -22,6 +22,9 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class RegressionCodec:
     """Standardise each target; ``is_1d`` remembers the shape the user gave.
+
+    A negative scale turns the target round, so that a change of sign of y is a change of units and
+    not of anything that is learnt. The standard deviation is its absolute value.
 
     Examples
     --------
@@ -37,16 +40,29 @@ class RegressionCodec:
     loss = "rmse"
 
     @classmethod
-    def fit(cls, y: Any, sample_weight: Floats | None = None) -> RegressionCodec:
-        """Learn mean and standard deviation, weighted; the scale of a constant target is 0."""
+    def fit(
+        cls, y: Any, sample_weight: Floats | None = None, sign: Floats | None = None
+    ) -> RegressionCodec:
+        """Learn mean and standard deviation, weighted; the scale of a constant target is 0.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,) or (n, c)
+        sample_weight : ndarray of shape (n,), optional
+        sign : ndarray of shape (c,), optional
+            -1 for a target to turn round.
+        """
         values = cls.check(y)
         columns = cls.numbers(values)
         unit = 2.0 ** (np.frexp(np.abs(columns).max(axis=0))[1] - 1)  # squares stay in range
-        z = columns / unit
-        mean = np.average(z, axis=0, weights=sample_weight)
-        scale = np.sqrt(np.average((z - mean) ** 2, axis=0, weights=sample_weight))
-        flat = scale <= 1e-10 * np.abs(mean)
-        return cls(mean * unit, np.where(flat, 0.0, scale * unit), values.ndim == 1)
+        first = columns[0] / unit
+        z = columns / unit - first  # differences are exact where an offset is all that is large
+        shift = np.average(z, axis=0, weights=sample_weight)
+        deviation = np.sqrt(np.average((z - shift) ** 2, axis=0, weights=sample_weight))
+        mean = first + shift
+        flat = deviation <= ROUNDING * np.abs(mean)
+        scale = np.where(flat, 0.0, deviation * unit) * (1.0 if sign is None else sign)
+        return cls(mean * unit, scale + 0.0, values.ndim == 1)
 
     @staticmethod
     def check(y: Any) -> Floats:
@@ -121,8 +137,10 @@ class ClassCodec:
     temperature: float = 1.0
 
     @classmethod
-    def fit(cls, y: Any, sample_weight: Floats | None = None) -> ClassCodec:
-        """Learn the classes; weights play no part."""
+    def fit(
+        cls, y: Any, sample_weight: Floats | None = None, sign: Floats | None = None
+    ) -> ClassCodec:
+        """Learn the classes; weights and signs play no part."""
         classes = np.unique(cls.check(y))
         if len(classes) < 2:
             raise ValueError(

@@ -55,5 +55,5 @@ def compare_onnx(
         return float(np.abs(found - model.predict_proba(X)).max())
     (found,) = session.run(["prediction"], feed)
     expected = model.predict(X)
-    unit = np.maximum(np.abs(expected), codec.scale[0] if codec.is_1d else codec.scale)
+    unit = np.maximum(np.abs(expected), np.abs(codec.scale[0] if codec.is_1d else codec.scale))
     return float((np.abs(found - expected) / np.where(unit == 0, 1.0, unit)).max())

@@ -59,7 +59,7 @@ class Graph:
     def halves(self, x: str) -> tuple[str, str]:
         """Left and right half of the columns of a tensor."""
         names = self._name("Split"), self._name("Split")
-        self._add("Split", (x,), names, "", {"axis": 1})
+        self._add("Split", (x,), names, "", {"axis": -1})
         return names
 
     def look_up(self, text: str, keys: dict[str, int], default: int) -> str:

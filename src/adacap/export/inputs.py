@@ -112,7 +112,7 @@ def onnx_inputs(
     check_dtype(dtype)
     if model.sample_shape_ is not None:
         return {SAMPLES: np.asarray(X).astype(np.float32).reshape(-1, *model.sample_shape_)}
-    encoder = Encoder(model.encoder_.to_dict())
+    encoder = Encoder(model.encoder_.to_dict(), type(model).__name__)
     pairs = zip(inputs_of(encoder.columns, dtype), encoder.cells(X), strict=True)
     return {entry.name: _feed(entry, cells, missing_text) for entry, cells in pairs}
 

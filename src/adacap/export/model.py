@@ -12,11 +12,12 @@ import numpy as np
 
 from adacap._version import __version__
 from adacap.estimators._base import AdaCapBase
+from adacap.estimators.bag import groups_of
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.export.files import refuse_existing, write_at_once
 from adacap.export.graph import Graph, need
 from adacap.export.inputs import SAMPLES, Dtype, Input, check_dtype, check_estimator, inputs_of
-from adacap.export.network import average, network
+from adacap.export.network import average
 from adacap.export.preprocessing import encode
 from adacap.tables.plan import ColumnPlan
 
@@ -89,13 +90,7 @@ def to_onnx(
 def _build(model: AdaCapBase, dtype: str, missing_text: str) -> Any:
     graph = Graph()
     inputs, x, shape = _features(graph, model, dtype, missing_text)
-    own = model.backbone_
-    specs = own if isinstance(own, tuple) else [own] * len(model.members_)
-    members = [
-        network(graph, x, member.network, asdict(spec), shape)
-        for member, spec in zip(model.members_, specs, strict=True)
-    ]
-    output = graph.cast(average(graph, members), "float64")
+    output = graph.cast(average(graph, x, groups_of(model.members_), shape), "float64")
     codec = model.codec_
     if isinstance(codec, RegressionCodec):
         _regression(graph, output, codec, dtype)
@@ -124,7 +119,7 @@ def _features(
         graph.input(entry.name, entry.dtype, (1,))
     return (
         inputs,
-        encode(graph, columns, inputs, missing_text),
+        encode(graph, columns, inputs, model.encoder_.layout_, missing_text),
         (max(1, model.encoder_.n_features_out_),),
     )
 

@@ -1,8 +1,9 @@
-"""Networks as nodes: the shipped ones layer by layer, a user's own through torch's tracer."""
+"""Networks as nodes: layers by the standard operators, a user's own through torch's tracer."""
 
 from __future__ import annotations
 
 import inspect
+import math
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -13,77 +14,107 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from adacap.estimators.bag import Group
 from adacap.exceptions import AdaCapError
 from adacap.export.graph import OPSET, Graph, need
-from adacap.lite.files import Json
-from adacap.lite.nets import (
-    SELU_ALPHA,
-    SELU_SCALE,
-    Activation,
-    Dense,
-    Gate,
-    Layer,
-    Norm,
-    Residual,
-    backbone,
-    linear,
-)
+from adacap.layers import run
+from adacap.nn.modules import Backbone
 
-__all__ = ["average", "network"]
+__all__ = ["OnnxOperations", "average"]
 
 _TRACED_ROWS, _TRIED_ROWS = 2, 3
 _CLOSE = 1e-4  # of the largest feature; float32 rounds far below
+_BATCH_NORM_EPS = 1e-5
 
 
-def average(graph: Graph, tensors: Sequence[str]) -> str:
-    """Mean over the members of an ensemble."""
-    if len(tensors) == 1:
-        return tensors[0]
-    total = graph.call("Sum", *tensors)
-    return graph.call("Div", total, graph.constant([len(tensors)], np.float32))
+def average(graph: Graph, x: str, groups: Sequence[Group], shape: Sequence[int]) -> str:
+    """Mean output ``(n, c)`` over the nets of all groups, for a tensor of samples."""
+    totals = [_total(graph, x, group, shape) for group in groups]
+    total = totals[0] if len(totals) == 1 else graph.call("Sum", *totals)
+    n_nets = sum(group.nets.k for group in groups)
+    return graph.call("Div", total, graph.constant([n_nets], np.float32))
 
 
-def network(graph: Graph, x: str, member: nn.Sequential, spec: Json, shape: Sequence[int]) -> str:
-    """Add one member, backbone and output layer; tensors of shape (n, ...) to (n, n_outputs)."""
-    body, output = member
-    last = linear(_arrays(output), "")
-    if spec["name"] is None:
-        sample = torch.zeros(1, *shape, device=next(output.parameters()).device)
-        return _layers(graph, _own(graph, x, body, sample), (last,))
-    return _layers(graph, x, (*backbone(spec, _arrays(body)), last))
+def _total(graph: Graph, x: str, group: Group, shape: Sequence[int]) -> str:
+    """Sum of the outputs of the nets of a group."""
+    op, backbone = OnnxOperations(graph), group.nets.backbone
+    if isinstance(backbone, Backbone):
+        hidden = run(backbone.layers, x, backbone, op)
+    else:
+        sample = torch.zeros(1, *shape, device=group.output.weight.device)
+        parts = [
+            graph.call("Unsqueeze", _own(graph, x, backbone.member(k), sample), _axis(graph, 0))
+            for k in range(backbone.k)
+        ]
+        hidden = parts[0] if len(parts) == 1 else graph.call("Concat", *parts, axis=0)
+    outputs = op.affine(hidden, group.output.weight, group.output.bias)
+    return graph.call("ReduceSum", outputs, _axis(graph, 0), keepdims=0)
 
 
-def _arrays(module: nn.Module) -> dict[str, Any]:
-    tensors = (*module.named_parameters(), *module.named_buffers())
-    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors}
+def _axis(graph: Graph, axis: int) -> str:
+    return graph.constant([axis], np.int64)
 
 
-def _layers(graph: Graph, x: str, layers: Sequence[Layer]) -> str:
-    call = graph.call
-    for layer in layers:
-        match layer:
-            case Dense(weight, bias):
-                x = call("Gemm", x, _float32(graph, weight), _float32(graph, bias))
-            case Norm(scale, shift):
-                x = call("Add", call("Mul", x, _float32(graph, scale)), _float32(graph, shift))
-            case Activation(name):
-                x = _activation(graph, x, name)
-            case Gate():
-                a, b = graph.halves(x)
-                x = call("Mul", a, call("Sigmoid", b))
-            case Residual(block, activation):
-                x = _activation(graph, call("Add", x, _layers(graph, x, block)), activation)
-    return x
+class OnnxOperations:
+    """The operations of a layer as nodes; a tensor is its name."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.call = graph.call
+
+    def _constant(self, values: Any) -> str:
+        array = values.detach().cpu().numpy() if isinstance(values, Tensor) else values
+        return self.graph.constant(array, np.float32)
+
+    def affine(self, x: str, weight: Tensor, bias: Tensor) -> str:
+        """``x @ weight + bias``, net by net."""
+        product = self.call("MatMul", x, self._constant(weight))
+        return self.call("Add", product, self._constant(bias.unsqueeze(-2)))
+
+    def batch_norm(self, x: str, tensors: Any) -> str:
+        """Scaled by the statistics of the layer."""
+        scale = tensors["weight"] / (tensors["running_var"] + _BATCH_NORM_EPS).sqrt()
+        shift = tensors["bias"] - tensors["running_mean"] * scale
+        scaled = self.call("Mul", x, self._constant(scale.unsqueeze(-2)))
+        return self.call("Add", scaled, self._constant(shift.unsqueeze(-2)))
+
+    def activation(self, name: str, x: str) -> str:
+        """A function of single numbers."""
+        if name in _OPERATORS:
+            return self.call(_OPERATORS[name], x)
+        if name == "silu":
+            return self.call("Mul", x, self.call("Sigmoid", x))
+        if name == "mish":
+            return self.call("Mul", x, self.call("Tanh", self.call("Softplus", x)))
+        erf = self.call("Erf", self.call("Div", x, self._constant(np.array(math.sqrt(2)))))
+        half = self.call("Mul", x, self._constant(np.array(0.5)))  # gelu
+        return self.call("Mul", half, self.call("Add", erf, self._constant(np.array(1.0))))
+
+    def halves(self, x: str) -> tuple[str, str]:
+        """First and second half of the columns."""
+        return self.graph.halves(x)
+
+    def glu(self, x: str) -> str:
+        """First half times the sigmoid of the second."""
+        a, b = self.graph.halves(x)
+        return self.call("Mul", a, self.call("Sigmoid", b))
+
+    def multiply(self, x: str, y: str) -> str:
+        """Product, number by number."""
+        return self.call("Mul", x, y)
+
+    def add(self, x: str, y: str) -> str:
+        """Sum, number by number."""
+        return self.call("Add", x, y)
+
+    def dropout(self, x: str, rate: float) -> str:
+        """Nothing: this is prediction."""
+        return x
 
 
-def _float32(graph: Graph, array: Any) -> str:
-    return graph.constant(array, np.float32)
-
-
-def _activation(graph: Graph, x: str, name: str) -> str:
-    if name == "selu":
-        return graph.call("Selu", x, alpha=SELU_ALPHA, gamma=SELU_SCALE)
-    return graph.call("Relu", x)
+_OPERATORS = {
+    "identity": "Identity", "relu": "Relu", "selu": "Selu", "tanh": "Tanh", "sigmoid": "Sigmoid",
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------------- a user's backbone

@@ -32,9 +32,23 @@ __all__ = ["encode"]
 
 
 def encode(
-    graph: Graph, columns: Sequence[ColumnPlan], inputs: Sequence[Input], missing_text: str
+    graph: Graph,
+    columns: Sequence[ColumnPlan],
+    inputs: Sequence[Input],
+    layout: Sequence[int],
+    missing_text: str,
 ) -> str:
     """Add the nodes from the inputs to the float32 matrix that the networks read.
+
+    Parameters
+    ----------
+    graph : Graph
+    columns, inputs : sequence of ColumnPlan and of Input
+        Of each column of the table.
+    layout : sequence of int
+        Columns in the order in which their outputs stand in the matrix.
+    missing_text : str
+        What a missing cell of a column of text holds.
 
     Returns
     -------
@@ -44,7 +58,8 @@ def encode(
     pieces: list[str] = []
     center: list[float] = []
     scale: list[float] = []
-    for plan, entry in zip(columns, inputs, strict=True):
+    for j in layout:
+        plan, entry = columns[j], inputs[j]
         if plan.parts:
             column = _Column(graph, entry, missing_text)
             pieces += [PARTS[type(part)](column, part) for part in plan.parts]
@@ -177,7 +192,8 @@ def _target_mean(column: _Column, part: TargetMean) -> str:
 def _words(column: _Column, part: Words) -> str:
     raise ValueError(
         "A column of free text cannot be exported: ONNX has no operator that hashes words. Fit "
-        "without that column or with read_text=False, or predict with adacap.lite."
+        "without that column or with preprocessing={'read_text': False}, or predict with "
+        "adacap.lite."
     )
 
 

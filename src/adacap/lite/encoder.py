@@ -26,6 +26,8 @@ class Encoder:
     ----------
     data : dict
         What ``TableEncoder.to_dict`` gave.
+    owner : str
+        Class that messages about the user's data speak of.
 
     Attributes
     ----------
@@ -37,9 +39,9 @@ class Encoder:
         Number of columns of the matrix.
     """
 
-    def __init__(self, data: Json) -> None:
+    def __init__(self, data: Json, owner: str) -> None:
         self.policy: str = data["policy"]
-        self.owner: str = data["owner"]
+        self.owner = owner
         self.names: tuple[str, ...] | None = None if data["names"] is None else (*data["names"],)
         self.columns = [_plan(column) for column in data["columns"]]
         self.n_features_out = sum(len(plan.center) for plan in self.columns)
@@ -48,12 +50,15 @@ class Encoder:
             len(self.names) == len(self.columns) and all(isinstance(n, str) for n in self.names)
         )
         require(fits and len(self.columns) > 0, "encoder.names do not fit encoder.columns.")
+        self.layout: list[int] = data["layout"]
+        is_order = sorted(self.layout) == list(range(len(self.columns)))
+        require(is_order, "encoder.layout is no order of encoder.columns.")
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
         """Encode rows; the columns of a frame are found by name, in any order."""
         cells = self.cells(X)
         out = np.empty((_n_rows(cells[0]), self.n_features_out), dtype=np.float32)
-        pairs = zip(self.columns, cells, strict=True)
+        pairs = ((self.columns[j], cells[j]) for j in self.layout)
         for k, x in enumerate(x for plan, column in pairs for x in plan.encoded(column)):
             out[:, k] = x
         return out

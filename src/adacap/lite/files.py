@@ -27,7 +27,7 @@ Json: TypeAlias = dict[str, Any]
 Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
 
 DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
-_FORMAT, _FORMAT_VERSION = "adacap-model", 1
+_FORMAT, _FORMAT_VERSION = "adacap-model", 2
 MOST_TEXT = 64 * 2**20  # bytes of JSON
 _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "BOOL": "|b1"}

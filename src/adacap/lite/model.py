@@ -12,7 +12,7 @@ import numpy.typing as npt
 from adacap.exceptions import ModelFileError
 from adacap.lite.encoder import Encoder
 from adacap.lite.files import Json, Tensors, read, refuse, refusing, require
-from adacap.lite.nets import Layer, backbone, forward, linear, sigmoid
+from adacap.lite.nets import NetGroup, sigmoid
 from adacap.tables.columns import Floats
 
 __all__ = ["LiteClassifier", "LiteRegressor", "load"]
@@ -24,16 +24,17 @@ _MALFORMED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 class _LiteModel:
     """What regressor and classifier share."""
 
-    def __init__(self, encoder: Encoder, members: Sequence[tuple[Layer, ...]], n_out: int) -> None:
+    def __init__(self, encoder: Encoder, groups: Sequence[NetGroup], n_out: int) -> None:
         self._encoder = encoder
-        self._members = tuple(members)
+        self._groups = tuple(groups)
         self._n_out = n_out
         self.n_features_in_ = len(encoder.columns)
         if encoder.names is not None:
             self.feature_names_in_ = np.array(encoder.names, dtype=object)
 
     def __repr__(self) -> str:
-        sizes = f"{self.n_features_in_} features, {len(self._members)} networks"
+        n_nets = sum(len(group.weight) for group in self._groups)
+        sizes = f"{self.n_features_in_} features, {n_nets} networks"
         return f"{type(self).__name__}({sizes})"
 
     def _outputs(self, X: Any) -> Floats:
@@ -44,9 +45,9 @@ class _LiteModel:
         for start in range(0, len(encoded), _CHUNK):
             rows = slice(start, start + _CHUNK)
             x = encoded[rows].astype(np.float64)
-            for layers in self._members:
-                out[rows] += forward(layers, x)
-        return out / len(self._members)
+            for group in self._groups:
+                out[rows] += group.total(x)
+        return out / sum(len(group.weight) for group in self._groups)
 
 
 class LiteRegressor(_LiteModel):
@@ -55,13 +56,13 @@ class LiteRegressor(_LiteModel):
     def __init__(
         self,
         encoder: Encoder,
-        members: Sequence[tuple[Layer, ...]],
+        groups: Sequence[NetGroup],
         *,
         mean: Floats,
         scale: Floats,
         is_1d: bool,
     ) -> None:
-        super().__init__(encoder, members, len(mean))
+        super().__init__(encoder, groups, len(mean))
         self._mean, self._scale, self._is_1d = mean, scale, is_1d
 
     def predict(self, X: Any) -> Floats:
@@ -94,12 +95,12 @@ class LiteClassifier(_LiteModel):
     def __init__(
         self,
         encoder: Encoder,
-        members: Sequence[tuple[Layer, ...]],
+        groups: Sequence[NetGroup],
         *,
         classes: npt.NDArray[Any],
         temperature: float,
     ) -> None:
-        super().__init__(encoder, members, 1 if len(classes) == 2 else len(classes))
+        super().__init__(encoder, groups, 1 if len(classes) == 2 else len(classes))
         self.classes_ = classes
         self.temperature_ = temperature
 
@@ -176,7 +177,7 @@ def load(path: str | os.PathLike[str]) -> LiteRegressor | LiteClassifier:
     try:
         model, tensors = read(path)
         with refusing("its description is malformed", *_MALFORMED):
-            factory = _specs(model)[0]["factory"]
+            factory = model["groups"][0]["factory"]
             if factory is None:
                 return _restore(model, tensors)
     except ModelFileError as error:
@@ -189,48 +190,26 @@ def load(path: str | os.PathLike[str]) -> LiteRegressor | LiteClassifier:
 
 
 def _restore(model: Json, tensors: Tensors) -> LiteRegressor | LiteClassifier:
-    encoder, codec = Encoder(model["encoder"]), model["codec"]
+    encoder, codec = Encoder(model["encoder"], model["estimator"]), model["codec"]
     d_in = max(1, encoder.n_features_out)
 
-    def members(n_out: int) -> list[tuple[Layer, ...]]:
-        return [
-            _network(spec, tensors, f"members.{k}.", d_in=d_in, n_out=n_out)
-            for k, spec in enumerate(_specs(model))
-        ]
+    def groups(n_out: int) -> list[NetGroup]:
+        found = []
+        for g, group in enumerate(model["groups"]):
+            prefix = f"groups.{g}."
+            names = [name for name in tensors if name.startswith(prefix)]
+            own = {name.removeprefix(prefix): tensors[name] for name in names}
+            found.append(NetGroup.read(group["layers"], own, d_in=d_in, n_out=n_out))
+        n_nets = sum(len(group.weight) for group in found)
+        require(n_nets == len(model["members"]), f"it has {n_nets} nets, not one per member.")
+        return found
 
     if model["estimator"].endswith("Classifier"):
         classes, temperature = _classes(codec)
         n_out = 1 if len(classes) == 2 else len(classes)
-        return LiteClassifier(encoder, members(n_out), classes=classes, temperature=temperature)
+        return LiteClassifier(encoder, groups(n_out), classes=classes, temperature=temperature)
     mean, scale, is_1d = _targets(codec)
-    return LiteRegressor(encoder, members(len(mean)), mean=mean, scale=scale, is_1d=is_1d)
-
-
-def _specs(model: Json) -> list[Json]:
-    """Backbone of each member; the file has one for all, or one for each of a mixed bag."""
-    stored, n_members = model["backbone"], len(model["members"])
-    require(n_members > 0, "it has no members.")
-    specs = stored if isinstance(stored, list) else [stored] * n_members
-    require(len(specs) == n_members, f"it has {len(specs)} backbones, {n_members} members.")
-    return specs
-
-
-def _network(
-    spec: Json, tensors: Tensors, prefix: str, *, d_in: int, n_out: int
-) -> tuple[Layer, ...]:
-    """Layers of one member, held against the features that were saved for a row of zeros."""
-    own = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-    inside = "backbone."
-    arrays = {name.removeprefix(inside): t for name, t in own.items() if name.startswith(inside)}
-    layers = backbone(spec, arrays)
-    output = linear(own, "linear.")
-    require(len(output.bias) == n_out, f"a network has {len(output.bias)} outputs, not {n_out}.")
-    hidden = forward(layers, np.zeros((1, d_in)))[0]
-    probe = own["probe"].astype(np.float64)
-    fits = hidden.shape == probe.shape == output.weight.shape[:1]
-    close = fits and np.allclose(hidden, probe, 1e-3, 1e-3 * float(np.abs(probe).max()))
-    require(close, "the network computes other features than the saved one did.")
-    return (*layers, output)
+    return LiteRegressor(encoder, groups(len(mean)), mean=mean, scale=scale, is_1d=is_1d)
 
 
 def _targets(codec: Json) -> tuple[Floats, Floats, bool]:

@@ -1,196 +1,66 @@
-"""The networks that adacap ships, as plain layers of arrays.
-
-The same layers run here in NumPy and become nodes in :mod:`adacap.export`. They are laid out as
-:mod:`adacap.nn.backbones` lays them out, since tensors are named by position.
-"""
+"""Layers in NumPy: all nets of a group at once, in float64."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap.lite.files import Json, refuse, require
+from adacap.architectures import restore
+from adacap.layers import Layer, Residual, run, tensors
+from adacap.lite.files import Tensors, require
 from adacap.tables.columns import Floats
 
-__all__ = [
-    "SELU_ALPHA",
-    "SELU_SCALE",
-    "Activation",
-    "Dense",
-    "Gate",
-    "Layer",
-    "Norm",
-    "Residual",
-    "backbone",
-    "forward",
-    "linear",
-    "sigmoid",
-]
+__all__ = ["NetGroup", "NumpyOperations", "sigmoid"]
 
-Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Arrays: TypeAlias = Mapping[str, Floats]
+Tree: TypeAlias = Mapping[str, Any]
 
 _BATCH_NORM_EPS = 1e-5
-_BLOCK_DEPTH = 2
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-@dataclass(frozen=True, eq=False)
-class Dense:
-    """``x @ weight + bias``."""
+class NumpyOperations:
+    """The operations of a layer in NumPy, as they are in prediction."""
 
-    weight: Floats  # (d_in, d_out)
-    bias: Floats
+    def affine(self, x: Floats, weight: Floats, bias: Floats) -> Floats:
+        """``x @ weight + bias``, net by net."""
+        return np.asarray(x @ weight + bias[..., None, :])
 
+    def batch_norm(self, x: Floats, tensors: Tree) -> Floats:
+        """Scaled by the statistics of the layer."""
+        scale = tensors["weight"] / np.sqrt(tensors["running_var"] + _BATCH_NORM_EPS)
+        shift = tensors["bias"] - tensors["running_mean"] * scale
+        return np.asarray(x * scale[..., None, :] + shift[..., None, :])
 
-@dataclass(frozen=True, eq=False)
-class Norm:
-    """``x * scale + shift``: batch normalisation as it is in prediction."""
+    def activation(self, name: str, x: Floats) -> Floats:
+        """A function of single numbers."""
+        return _ACTIVATIONS[name](x)
 
-    scale: Floats
-    shift: Floats
+    def halves(self, x: Floats) -> tuple[Floats, Floats]:
+        """First and second half of the columns."""
+        half = x.shape[-1] // 2
+        return x[..., :half], x[..., half:]
 
+    def glu(self, x: Floats) -> Floats:
+        """First half times the sigmoid of the second."""
+        a, b = self.halves(x)
+        return np.asarray(a * sigmoid(b))
 
-@dataclass(frozen=True)
-class Activation:
-    """``relu`` or ``selu``."""
+    def multiply(self, x: Floats, y: Floats) -> Floats:
+        """Product, number by number."""
+        return np.asarray(x * y)
 
-    name: str
+    def add(self, x: Floats, y: Floats) -> Floats:
+        """Sum, number by number."""
+        return np.asarray(x + y)
 
-
-@dataclass(frozen=True)
-class Gate:
-    """``a * sigmoid(b)`` of an input whose columns are ``[a | b]``."""
-
-
-@dataclass(frozen=True, eq=False)
-class Residual:
-    """``activation(x + block(x))``."""
-
-    block: tuple[Layer, ...]
-    activation: str
-
-
-Layer: TypeAlias = Dense | Norm | Activation | Gate | Residual
-
-
-# ------------------------------------------------------------------------------ building
-
-
-def backbone(spec: Json, arrays: Arrays) -> tuple[Layer, ...]:
-    """Layers of a named backbone.
-
-    Parameters
-    ----------
-    spec : dict
-        Fields of :class:`adacap.estimators.backbone.BackboneSpec`.
-    arrays : mapping of str to array
-        Parameters and buffers of the backbone, named as in torch: ``"0.weight"``, ...
-    """
-    name, depth = spec["name"], spec["depth"]
-    require(isinstance(depth, int) and 1 <= depth <= len(arrays), f"backbone.depth is {depth}.")
-    place = _Place(arrays, has_dropout=bool(spec["dropout"]), has_norm=bool(spec["batch_norm"]))
-    if name in ("mlp", "snn"):
-        activation = Activation("relu" if name == "mlp" else "selu")
-        return tuple(layer for _ in range(depth) for layer in place.dense(activation))
-    if name == "glu":
-        return tuple(layer for _ in range(depth) for layer in place.dense(Gate()))
-    if name == "resblock":
-        stem = place.dense(Activation("relu"))
-        return (*stem, *(place.residual() for _ in range(depth)))
-    refuse(f"backbone {name!r} is unknown.")
-
-
-class _Place:
-    """Walks along the positions at which torch's ``nn.Sequential`` holds the layers."""
-
-    def __init__(
-        self, arrays: Arrays, *, has_dropout: bool, has_norm: bool, prefix: str = ""
-    ) -> None:
-        self._arrays = arrays
-        self._has_dropout, self._has_norm = has_dropout, has_norm
-        self._prefix = prefix
-        self._positions = count()
-
-    def _next(self) -> str:
-        return f"{self._prefix}{next(self._positions)}."
-
-    def dense(
-        self, activation: Activation | Gate | None, *, is_last: bool = False
-    ) -> tuple[Layer, ...]:
-        """Linear → batch-norm → activation → dropout, as far as there are such."""
-        layers: list[Layer] = [linear(self._arrays, self._next())]
-        if self._has_norm:
-            layers.append(_norm(self._arrays, self._next()))
-        self._next()  # the activation has no tensors, but a position
-        if activation is not None:
-            layers.append(activation)
-        if self._has_dropout and not is_last:
-            self._next()
-        return tuple(layers)
-
-    def residual(self) -> Residual:
-        inside = _Place(
-            self._arrays,
-            has_dropout=self._has_dropout,
-            has_norm=self._has_norm,
-            prefix=f"{self._next()}block.",
-        )
-        before = [inside.dense(Activation("relu")) for _ in range(_BLOCK_DEPTH - 1)]
-        last = inside.dense(None, is_last=True)
-        return Residual(tuple(layer for layers in (*before, last) for layer in layers), "relu")
-
-
-def linear(arrays: Arrays, prefix: str) -> Dense:
-    """Linear layer from torch's ``weight`` (d_out, d_in) and ``bias``."""
-    weight, bias = (_float64(arrays, prefix + name) for name in ("weight", "bias"))
-    fits = weight.ndim == 2 and bias.shape == weight.shape[:1]
-    require(fits, f"tensors {prefix}weight {weight.shape} and bias {bias.shape} do not fit.")
-    return Dense(np.ascontiguousarray(weight.T), bias)
-
-
-def _norm(arrays: Arrays, prefix: str) -> Norm:
-    names = ("weight", "bias", "running_mean", "running_var")
-    weight, bias, mean, variance = (_float64(arrays, prefix + name) for name in names)
-    scale = weight / np.sqrt(variance + _BATCH_NORM_EPS)
-    return Norm(scale, bias - mean * scale)
-
-
-def _float64(arrays: Arrays, name: str) -> Floats:
-    if name not in arrays:
-        refuse(f"the file has no tensor {name}.")
-    return arrays[name].astype(np.float64)
-
-
-# ------------------------------------------------------------------------------- running
-
-
-def forward(layers: tuple[Layer, ...], x: Floats) -> Floats:
-    """Output of layers, one after another.
-
-    Examples
-    --------
-    >>> forward((Dense(np.eye(2), np.array([0.0, -5.0])), Activation("relu")), np.ones((1, 2)))
-    array([[1., 0.]])
-    """
-    for layer in layers:
-        match layer:
-            case Dense(weight, bias):
-                x = x @ weight + bias
-            case Norm(scale, shift):
-                x = x * scale + shift
-            case Activation(name):
-                x = _ACTIVATIONS[name](x)
-            case Gate():
-                half = x.shape[1] // 2
-                x = x[:, :half] * sigmoid(x[:, half:])
-            case Residual(block, activation):
-                x = _ACTIVATIONS[activation](x + forward(block, x))
-    return x
+    def dropout(self, x: Floats, rate: float) -> Floats:
+        """Nothing: this is prediction."""
+        return x
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -202,16 +72,93 @@ def sigmoid(x: Floats) -> Floats:
     array([0. , 0.5, 1. ])
     """
     small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1.0, small) / (1.0 + small)
-
-
-def _relu(x: Floats) -> Floats:
-    return np.maximum(x, 0.0)
+    return np.asarray(np.where(x >= 0, 1.0, small) / (1.0 + small))
 
 
 def _selu(x: Floats) -> Floats:
-    below = SELU_ALPHA * np.expm1(np.minimum(x, 0.0))
-    return SELU_SCALE * np.where(x > 0, x, below)
+    below = _SELU_ALPHA * np.expm1(np.minimum(x, 0.0))
+    return np.asarray(_SELU_SCALE * np.where(x > 0, x, below))
 
 
-_ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {"relu": _relu, "selu": _selu}
+def _gelu(x: Floats) -> Floats:
+    erf = np.array([math.erf(value) for value in (x / math.sqrt(2)).ravel()]).reshape(x.shape)
+    return np.asarray(x * (1 + erf) / 2)
+
+
+_ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "selu": _selu,
+    "gelu": _gelu,
+    "silu": lambda x: np.asarray(x * sigmoid(x)),
+    "tanh": np.tanh,
+    "mish": lambda x: np.asarray(x * np.tanh(np.logaddexp(0.0, x))),
+    "sigmoid": sigmoid,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class NetGroup:
+    """Nets that share arrays: their layers, their tensors as a tree, their output layer."""
+
+    layers: tuple[Layer, ...]
+    tree: Tree
+    weight: Floats  # (K, J, c)
+    bias: Floats  # (K, c)
+
+    @classmethod
+    def read(cls, description: Any, stored: Tensors, *, d_in: int, n_out: int) -> NetGroup:
+        """Nets from a description and tensors of a file, held against each other.
+
+        Parameters
+        ----------
+        description : list
+            What :func:`adacap.architectures.describe` made of the layers.
+        stored : mapping of str to array
+            Tensors of this group.
+        d_in, n_out : int
+            Columns that the nets read and give.
+        """
+        layers = restore(description)
+        weight, bias = _float64(stored, "output.weight"), _float64(stored, "output.bias")
+        require(weight.ndim == 3 and len(weight) > 0, f"output.weight is {weight.shape}.")
+        k = len(weight)
+        fits = weight.shape[2] == n_out and bias.shape == (k, n_out)
+        require(fits, f"a network has {weight.shape[2]} outputs, not {n_out}.")
+        found = {name: _float64(stored, f"backbone.{name}") for name in tensors(layers)}
+        for name, shape in tensors(layers).items():
+            expected = (k, *shape)
+            fits = found[name].shape == expected
+            require(fits, f"backbone.{name} is {found[name].shape}, not {expected}.")
+        group = cls(layers, _nested(layers, found), weight, bias)
+        hidden, probe = group.hidden(np.zeros((1, d_in)))[:, 0], _float64(stored, "probe")
+        fits = hidden.shape == probe.shape == weight.shape[:2]
+        close = fits and np.allclose(hidden, probe, 1e-3, 1e-3 * float(np.abs(probe).max()))
+        require(close, "the network computes other features than the saved one did.")
+        return group
+
+    def hidden(self, x: Floats) -> Floats:
+        """Features ``(K, n, J)`` of rows ``(n, d)``."""
+        return run(self.layers, x, self.tree, NumpyOperations())
+
+    def total(self, x: Floats) -> Floats:
+        """Sum of the outputs of all nets, ``(n, c)``."""
+        outputs = self.hidden(x) @ self.weight + self.bias[:, None, :]
+        return np.asarray(outputs.sum(0))
+
+
+def _float64(stored: Tensors, name: str) -> Floats:
+    require(name in stored, f"the file has no tensor {name}.")
+    is_finite = bool(np.isfinite(stored[name]).all())
+    require(is_finite, f"tensor {name} holds NaN or infinite values.")
+    return stored[name].astype(np.float64)
+
+
+def _nested(layers: tuple[Layer, ...], arrays: Arrays, prefix: str = "") -> Tree:
+    """Arrays by dotted names as a mapping for every layer, within mappings for those of blocks."""
+    return {
+        str(i): _nested(layer.block, arrays, f"{prefix}{i}.")
+        if isinstance(layer, Residual)
+        else {name: arrays[f"{prefix}{i}.{name}"] for name in layer.tensors}
+        for i, layer in enumerate(layers)
+    }

@@ -1,17 +1,17 @@
 """Torch modules: backbones without a head, heads, and the paper's architecture table."""
 
-from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet
-from adacap.nn.heads import LinearHead, TikhonovHead
-from adacap.nn.initialisation import glorot_uniform
-from adacap.nn.presets import ARCHITECTURES, BACKBONES, PRESETS
+from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet, glorot_uniform
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, TikhonovHead
+from adacap.nn.presets import ARCHITECTURES, PRESETS
 
 __all__ = [
     "ARCHITECTURES",
-    "BACKBONES",
     "GLU",
     "MLP",
     "PRESETS",
     "SNN",
+    "Backbone",
     "ConvNet",
     "LinearHead",
     "ResNet",

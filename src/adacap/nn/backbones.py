@@ -1,63 +1,33 @@
-"""Feature extractors: ``(n, d_in) -> (n, d_hidden)``, without a head.
+"""The named backbones as torch classes, and a small image net.
 
-Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can stand in their place. Weights start
-as torch starts them: Kaiming-uniform, which is the paper's choice.
+Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can stand in their place.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["ACTIVATIONS", "GLU", "MLP", "SNN", "ConvNet", "ResNet"]
+from adacap import architectures
+from adacap.nn.modules import Backbone
+from adacap.nn.weights import Generators
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "identity": nn.Identity,
-    "relu": nn.ReLU,
-    "selu": nn.SELU,
-    "gelu": nn.GELU,
-    "silu": nn.SiLU,
-    "tanh": nn.Tanh,
-    "mish": nn.Mish,
-}
+__all__ = ["GLU", "MLP", "SNN", "ConvNet", "ResNet", "glorot_uniform"]
 
 
-def _activation(name: str, *, in_place: bool = True) -> nn.Module:
-    """Module by name; in place where its gradient needs the output alone."""
-    if name not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")
-    module = ACTIVATIONS[name]()
-    if isinstance(module, nn.ReLU | nn.SELU):
-        module.inplace = in_place
-    return module
-
-
-def _dense(
-    d_in: int, d_out: int, activation: nn.Module, dropout: float, batch_norm: bool
-) -> list[nn.Module]:
-    """Linear → batch-norm → activation → dropout, each optional part only when asked for."""
-    layers: list[nn.Module] = [nn.Linear(d_in, d_out)]
-    if batch_norm:
-        layers.append(nn.BatchNorm1d(d_out))
-    layers.append(activation)
-    if dropout:
-        layers.append(nn.Dropout(dropout))
-    return layers
-
-
-class MLP(nn.Sequential):
+class MLP(Backbone):
     """Multi-layer perceptron of ``depth`` hidden layers.
 
     Parameters
     ----------
     d_in : int
-    width : int, default=512
-    depth : int, default=2
-    activation : str, default="relu"
-        A key of ``ACTIVATIONS``.
-    dropout : float, default=0.0
-    batch_norm : bool, default=False
+    k : int, optional
+        Number of nets; None for a single one.
+    generators : sequence of k Generator, or one Generator, optional
+    **options
+        ``width=512``, ``depth=2``, ``activation="relu"``, ``dropout=0.0``, ``batch_norm=False``.
 
     Examples
     --------
@@ -65,21 +35,12 @@ class MLP(nn.Sequential):
     torch.Size([5, 8])
     """
 
+    _describe = staticmethod(architectures.mlp)
+
     def __init__(
-        self,
-        d_in: int,
-        *,
-        width: int = 512,
-        depth: int = 2,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        batch_norm: bool = False,
+        self, d_in: int, *, k: int | None = None, generators: Generators = None, **options: Any
     ) -> None:
-        layers: list[nn.Module] = []
-        for i in range(depth):
-            size = width if i else d_in
-            layers += _dense(size, width, _activation(activation), dropout, batch_norm)
-        super().__init__(*layers)
+        super().__init__(self._describe(d_in, **options), k=k, generators=generators)
 
 
 class SNN(MLP):
@@ -91,50 +52,14 @@ class SNN(MLP):
     torch.Size([5, 8])
     """
 
-    def __init__(
-        self,
-        d_in: int,
-        *,
-        width: int = 512,
-        depth: int = 2,
-        activation: str = "selu",
-        dropout: float = 0.0,
-        batch_norm: bool = False,
-    ) -> None:
-        super().__init__(
-            d_in,
-            width=width,
-            depth=depth,
-            activation=activation,
-            dropout=dropout,
-            batch_norm=batch_norm,
-        )
+    _describe = staticmethod(architectures.snn)
 
 
-class Gate(nn.Module):
-    """``activation(a) · sigmoid(b)`` of an input whose columns are ``[a | b]``."""
-
-    def __init__(self, activation: nn.Module) -> None:
-        super().__init__()
-        self.activation = activation
-        self._is_glu = isinstance(activation, nn.Identity)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self._is_glu:  # one kernel
-            return F.glu(x)
-        a, b = x.chunk(2, dim=-1)
-        gated: Tensor = self.activation(a) * torch.sigmoid(b)
-        return gated
-
-
-class GLU(nn.Sequential):
+class GLU(MLP):
     """Gated linear units: each hidden layer is multiplied by a sigmoid gate of its input.
 
-    Parameters
-    ----------
-    d_in, width, depth, activation, dropout, batch_norm
-        As in :class:`MLP`; ``depth`` counts gated blocks, 3 in the paper. ``activation`` acts on
-        the ungated half; ``"relu"`` is what the paper's table prints.
+    Options as in :class:`MLP`; ``depth=3`` counts gated blocks, ``activation="identity"`` acts on
+    the ungated half.
 
     Examples
     --------
@@ -142,55 +67,13 @@ class GLU(nn.Sequential):
     torch.Size([5, 8])
     """
 
-    def __init__(
-        self,
-        d_in: int,
-        *,
-        width: int = 512,
-        depth: int = 3,
-        activation: str = "identity",
-        dropout: float = 0.0,
-        batch_norm: bool = False,
-    ) -> None:
-        layers: list[nn.Module] = []
-        for i in range(depth):
-            gate = Gate(_activation(activation, in_place=False))
-            layers += _dense(width if i else d_in, 2 * width, gate, dropout, batch_norm)
-        super().__init__(*layers)
+    _describe = staticmethod(architectures.glu)
 
 
-class Residual(nn.Module):
-    """``activation(x + block(x))`` with a block of ``block_depth`` linear layers."""
+class ResNet(MLP):
+    """Residual network for tables: a first layer, then ``depth`` residual blocks.
 
-    def __init__(
-        self, width: int, block_depth: int, activation: str, dropout: float, batch_norm: bool
-    ) -> None:
-        super().__init__()
-        layers: list[nn.Module] = []
-        for i in range(block_depth):
-            last = i == block_depth - 1
-            act = nn.Identity() if last else _activation(activation)
-            layers += _dense(width, width, act, 0.0 if last else dropout, batch_norm)
-        self.block = nn.Sequential(*layers)
-        tail = [_activation(activation)] + ([nn.Dropout(dropout)] if dropout else [])
-        self.tail = nn.Sequential(*tail)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.tail(x + self.block(x))
-        return out
-
-
-class ResNet(nn.Sequential):
-    """Residual network for tables: a stem layer, then residual blocks of constant width.
-
-    Parameters
-    ----------
-    d_in, width, activation, dropout, batch_norm
-        As in :class:`MLP`.
-    depth : int, default=2
-        Number of residual blocks.
-    block_depth : int, default=2
-        Linear layers per block.
+    Options as in :class:`MLP`, and ``block_depth=2`` linear layers per block.
 
     Examples
     --------
@@ -198,22 +81,34 @@ class ResNet(nn.Sequential):
     torch.Size([5, 8])
     """
 
-    def __init__(
-        self,
-        d_in: int,
-        *,
-        width: int = 512,
-        depth: int = 2,
-        block_depth: int = 2,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        batch_norm: bool = False,
-    ) -> None:
-        stem = _dense(d_in, width, _activation(activation), dropout, batch_norm)
-        blocks = [
-            Residual(width, block_depth, activation, dropout, batch_norm) for _ in range(depth)
-        ]
-        super().__init__(*stem, *blocks)
+    _describe = staticmethod(architectures.resnet)
+
+
+def glorot_uniform(backbone: Backbone, generators: Generators = None, gain: float = 1.0) -> None:
+    """Start the dense layers uniformly in ``±gain·√(6 / (d_in + d_out))``, with zero biases.
+
+    Parameters
+    ----------
+    backbone : Backbone
+        Changed in place.
+    generators : sequence of k Generator, or one Generator, optional
+    gain : float, default=1.0
+        √2 makes up for what a ReLU takes away.
+
+    Examples
+    --------
+    >>> net = MLP(2, width=4, depth=1)
+    >>> glorot_uniform(net)
+    >>> bool(net["0"]["weight"].abs().max() <= 1.0), net["0"]["bias"].abs().max().item()
+    (True, 0.0)
+    """
+    backbone.reset_parameters(
+        generators, start=lambda d_in, d_out: gain * (6 / (d_in + d_out)) ** 0.5
+    )
+    with torch.no_grad():
+        for name, tensor in backbone.named_parameters():
+            if name.endswith("bias"):
+                tensor.zero_()
 
 
 class ConvNet(nn.Module):

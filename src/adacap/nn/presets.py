@@ -1,31 +1,17 @@
 """The paper's architecture table as data: eight rows, three training schemes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import nn
-
 from adacap.exceptions import suggest
-from adacap.nn.backbones import GLU, MLP, SNN, ResNet
 
 __all__ = [
     "ARCHITECTURES",
-    "BACKBONES",
     "PRESETS",
     "SCHEMES",
     "ArchitectureSpec",
     "Preset",
     "suggest",
 ]
-
-BACKBONES: dict[str, Callable[..., nn.Module]] = {
-    "mlp": MLP,
-    "snn": SNN,
-    "glu": GLU,
-    "resblock": ResNet,
-}
-
-DEFAULT_DEPTH = {"mlp": 2, "snn": 2, "glu": 3, "resblock": 2}
 
 SCHEMES = ("adacap", "tikhonov", "plain")
 

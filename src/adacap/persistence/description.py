@@ -14,16 +14,16 @@ import numpy as np
 from torch import Tensor
 
 from adacap._version import __version__
-from adacap.estimators import _checks
+from adacap.architectures import Architecture
+from adacap.estimators import constraints
 from adacap.estimators._base import AdaCapBase
-from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.encoder import POLICIES
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.regressor import AdaCapRegressor
+from adacap.estimators.settings import SCHEMES, Settings
 from adacap.exceptions import ModelFileError
-from adacap.nn.presets import SCHEMES
 from adacap.persistence.files import DESCRIPTION, MOST_TEXT, refuse, refusing, require
 from adacap.tables.plan import ColumnPlan, Part
 from adacap.training.history import History
@@ -50,7 +50,7 @@ ESTIMATORS: dict[str, type[AdaCapBase]] = {
     "MLRNetClassifier": MLRNetClassifier,
 }
 
-FORMAT, FORMAT_VERSION = "adacap-model", 1
+FORMAT, FORMAT_VERSION = "adacap-model", 2
 _MOST_DIGITS = 300  # of an integer; a seed may have many
 _MOST_WHOLE = 2**53  # of an integer in the place of a float, which it equals up to here
 _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
@@ -59,20 +59,30 @@ _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 # the rest are types as in annotations. A dataclass is the dict of its fields.
 MEMBER = {
     "seed": int,
+    "group": int,  # of nets that share tensors
+    "index": int,  # in the group
     "lam": float | None,
     "effective_dof": float | None,
     "best_iter": int,
     "best_score": float,
     "history": list[dict[str, float]],
 }
+_GROUP = {
+    "name": str | None,  # of the architecture; None for a user's own
+    "options": dict[str, Any],
+    "width": int | None,
+    "depth": int | None,
+    "factory": str | None,  # of a user's own
+    "layers": list[Any] | None,
+}
 _ENCODER = {
     "policy": set(POLICIES),
     "max_levels": int,
     "one_hot_numeric": bool,
-    "owner": str,
     "read_text": bool | str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
+    "layout": list[int],
 }
 _MODEL = {
     "format": {FORMAT},
@@ -81,17 +91,17 @@ _MODEL = {
     "estimator": set(ESTIMATORS),
     "parameters": dict[str, Any],
     "not_stored": list[str],  # parameters that are no plain data
+    "settings": Settings,
     "encoder": _ENCODER,
     "codec": dict[str, Any],
     "scheme": set(SCHEMES),
     "sample_shape": list[int] | None,
-    "backbone": BackboneSpec,
+    "groups": [_GROUP],
     "head": {"kind": {"tikhonov", "linear"}, "fit_intercept": bool},
     "earlier_history": list[dict[str, float]],  # before the last warm start
     "members": [MEMBER],
     "provenance": Provenance,
 }
-_MIXED = _MODEL | {"backbone": [BackboneSpec]}  # one per member, where they differ
 _NUMBERS = {"mean": list[float], "scale": list[float], "is_1d": bool}
 _CLASSES = {"dtype": str, "classes": list[Any], "temperature": float}
 
@@ -115,6 +125,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple | History):
         return [plain(item) for item in value]
+    if isinstance(value, Architecture):
+        return {"name": value.name, "options": plain(dict(value.options))}
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     raise TypeError(f"{type(value).__name__} is no plain data.")
@@ -142,8 +154,7 @@ def parse(text: bytes) -> Json:
             f"it has format_version {version}, and adacap {__version__} reads {FORMAT_VERSION} "
             "only. Upgrade adacap."
         )
-    is_mixed = isinstance(model, dict) and isinstance(model.get("backbone"), list)
-    check(model, _MIXED if is_mixed else _MODEL, DESCRIPTION)
+    check(model, _MODEL, DESCRIPTION)
     is_classifier = issubclass(ESTIMATORS[model["estimator"]], AdaCapClassifier)
     check(model["codec"], _CLASSES if is_classifier else _NUMBERS, "codec")
     return dict(model)
@@ -233,6 +244,8 @@ def _is(value: Any, kind: Any) -> bool:
 @functools.cache
 def _fields_of(kind: Any) -> Json:
     """Fields in JSON, where the part of a column plan carries its name besides."""
+    if kind is Architecture:
+        return {"name": str, "options": dict[str, Any]}
     hints = get_type_hints(kind)
     tag: Json = {"part": {kind.__name__}} if kind in get_args(Part) else {}
     return tag | {field.name: hints[field.name] for field in fields(kind)}
@@ -249,11 +262,17 @@ def check_parameters(model: Json) -> None:
     for name, value in stored.items():
         check(value, hints[name], f"parameter {name}")
     with refusing("a parameter is invalid", TypeError, ValueError):
-        _checks.check_parameters(make_estimator(model))
+        constraints.check_parameters(make_estimator(model))
 
 
 def make_estimator(model: Json) -> AdaCapBase:
     """Unfitted estimator with the parameters of a description."""
-    stored = model["parameters"].items()
-    parameters: Json = {n: tuple(v) if isinstance(v, list) else v for n, v in stored}
+    parameters = {name: _parameter(value) for name, value in model["parameters"].items()}
     return ESTIMATORS[model["estimator"]](**parameters)
+
+
+def _parameter(value: Any) -> Any:
+    """A parameter as the constructor takes it; only an architecture is an object in JSON."""
+    if isinstance(value, dict):
+        return Architecture(value["name"], **value["options"])
+    return tuple(map(_parameter, value)) if isinstance(value, list) else value

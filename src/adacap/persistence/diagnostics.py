@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.capacity import Capacity
-from adacap.estimators.fitting import FittedMember, width_of
 from adacap.estimators.provenance import Provenance
 from adacap.persistence.files import require
 
@@ -45,7 +45,7 @@ def restore_capacity(
         [member.effective_dof for member in members],
         n_rows=provenance.n_rows,
         n_distinct=provenance.n_distinct,
-        n_features=width_of(members[0]),
+        n_features=members[0].width,
         **facts,
     )
 

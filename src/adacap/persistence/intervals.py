@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from adacap.estimators.fitting import FittedMember
+from adacap.estimators.bag import FittedMember
 from adacap.estimators.intervals import Errors, FoldErrors, IntervalData
-from adacap.nn.heads import linear_from
 from adacap.persistence.files import refuse, require
 
 __all__ = ["interval_tensors", "restore_intervals"]
@@ -34,7 +33,7 @@ def interval_tensors(data: IntervalData) -> Iterator[tuple[str, Tensor]]:
     if data.folds is not None:
         yield f"{_PREFIX}folds.fold", _tensor(data.folds.fold)
         for k, layer in enumerate(data.folds.layers):
-            for name, tensor in layer.named_parameters():
+            for name, tensor in zip(("weight", "bias"), layer, strict=True):
                 yield f"{_PREFIX}folds.{k}.{name}", tensor.detach().cpu().clone().contiguous()
 
 
@@ -81,19 +80,18 @@ def _folds(own: dict[str, Tensor], errors: Errors, members: list[FittedMember]) 
     fits = fold.dtype == torch.int32 and fold.shape == (len(errors.values),)
     fits = fits and 0 <= int(fold.min()) and int(fold.max()) < len(members)
     require(fits, f"{_PREFIX}folds.fold does not fit the members.")
-    layers = tuple(_layer(own, k, member.network[-1]) for k, member in enumerate(members))
+    layers = tuple(_layer(own, k, member) for k, member in enumerate(members))
     return FoldErrors(errors.values, errors.weight, fold.numpy(), layers)
 
 
-def _layer(own: dict[str, Tensor], k: int, like: nn.Module) -> nn.Linear:
+def _layer(own: dict[str, Tensor], k: int, member: FittedMember) -> tuple[Tensor, Tensor]:
     """Output layer of one fold, of the shape of the one that predicts."""
-    assert isinstance(like, nn.Linear)
-    parts = [own.pop(f"folds.{k}.{name}", torch.empty(0)) for name in ("weight", "bias")]
-    for part, other in zip(parts, (like.weight, like.bias), strict=True):
-        fits = part.shape == other.shape and part.dtype == other.dtype
+    output = member.group.output
+    weight, bias = (own.pop(f"folds.{k}.{name}", torch.empty(0)) for name in ("weight", "bias"))
+    for part, like in ((weight, output.weight), (bias, output.bias)):
+        fits = part.shape == like.shape[1:] and part.dtype == like.dtype
         require(fits, f"{_PREFIX}folds.{k} does not fit its network.")
-    weight, bias = (part.to(like.weight.device) for part in parts)
-    return linear_from(weight.T, bias)
+    return weight.to(output.weight.device), bias.to(output.weight.device)
 
 
 def _tensor(array: npt.NDArray[np.generic]) -> Tensor:

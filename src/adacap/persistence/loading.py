@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
+from torch import Tensor
 
+from adacap import layers as descriptions
+from adacap.architectures import Architecture, restore
 from adacap.estimators._base import AdaCapBase
-from adacap.estimators.backbone import BackboneSpec, one_or_each
-from adacap.estimators.building import seeded
+from adacap.estimators.backbone import BackboneSpec, Factory, one_or_each
+from adacap.estimators.bag import FittedMember, Group, summary
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.ensemble import summary
-from adacap.estimators.fitting import FittedMember
 from adacap.estimators.inputs import device_of, feature_names
 from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance
+from adacap.estimators.settings import Settings
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import ModelFileError
-from adacap.nn.heads import LinearHead, TikhonovHead
-from adacap.nn.presets import BACKBONES
+from adacap.nn.adapter import Stacked
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone, Nets, TikhonovHead
 from adacap.persistence.description import Json, check, check_parameters, make_estimator, parse
 from adacap.persistence.diagnostics import restore_capacity
 from adacap.persistence.files import WEIGHTS, read, refuse, refusing, require
 from adacap.persistence.intervals import restore_intervals
-from adacap.persistence.saving import hidden_of_zeros, tensors_of
+from adacap.persistence.saving import hidden_of_zeros
 from adacap.training.data import MemberRows
 from adacap.training.history import History
-from adacap.training.members import Net
 
 __all__ = ["load"]
-
-Factory = Callable[[Any], nn.Module]
 
 _LABELS = {
     "str": str,
@@ -99,29 +97,19 @@ def load(
         text, tensors = read(path)
         model = parse(text)
         check_parameters(model)
-        for spec in _specs(model):
-            _check_factory(spec, architecture)
+        for group in model["groups"]:
+            _check_factory(group, architecture)
         return _restore(model, tensors, device, architecture)
     except ModelFileError as error:
         raise ModelFileError(f"Cannot load {os.fspath(path)!r}: {error}") from error.__cause__
 
 
-def _specs(model: Json) -> list[BackboneSpec]:
-    """Backbone of each member."""
-    stored, n_members = model["backbone"], len(model["members"])
-    require(n_members > 0, "it has no members.")
-    if isinstance(stored, dict):
-        return [BackboneSpec(**stored)] * n_members
-    require(len(stored) == n_members, f"it has {len(stored)} backbones, {n_members} members.")
-    specs = [BackboneSpec(**spec) for spec in stored]
-    require(all(spec.factory is None for spec in specs), "a mixed bag has backbones by name only.")
-    return specs
-
-
-def _check_factory(spec: BackboneSpec, architecture: Factory | None) -> None:
-    name = spec.factory
-    is_known = spec.name in BACKBONES if name is None else spec.name is None
-    require(is_known, f"backbone {spec.name!r} is unknown.")
+def _check_factory(group: Json, architecture: Factory | None) -> None:
+    name = group["factory"]
+    own = [group[key] is None for key in ("layers", "name", "width", "depth")]
+    is_own = all(own) and not group["options"]
+    is_known = not any(own) if name is None else is_own
+    require(is_known, f"backbone {group['name']!r} contradicts itself.")
     if name is not None and architecture is None:
         raise ValueError(
             f"The model was trained with a backbone of the user's own, built by {name!r}, which a "
@@ -129,9 +117,18 @@ def _check_factory(spec: BackboneSpec, architecture: Factory | None) -> None:
         )
     if name is None and architecture is not None:
         raise ValueError(
-            f"The model has the backbone {spec.name!r}, which load builds itself. Leave "
+            f"The model has the backbone {group['name']!r}, which load builds itself. Leave "
             "architecture out."
         )
+
+
+def _spec(group: Json, architecture: Factory | None) -> BackboneSpec:
+    """Backbone of a group; that of a user's function goes by the name of the one given now."""
+    if architecture is not None:
+        return BackboneSpec.resolve(architecture, width=1)
+    with refusing("its backbone is unknown here", ValueError):
+        own = Architecture(group["name"], **group["options"])
+    return BackboneSpec(own, group["width"], group["depth"])
 
 
 def _restore(
@@ -145,27 +142,18 @@ def _restore(
     with refusing("its device is not usable here, pass device='cpu'", RuntimeError, AssertionError):
         place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
-    encoder = _restore_encoder(model["encoder"])
+    encoder = _restore_encoder(model["encoder"], model["estimator"])
     codec = _restore_codec(model["codec"])
     shape = model["sample_shape"]
     if shape is not None:
         fits = len(shape) > 1 and min(shape) > 0 and math.prod(shape) == encoder.n_features_out_
         require(fits and architecture is not None, f"sample_shape {shape} fits nothing else in it.")
-    specs = _specs(model)
-    if architecture is not None:  # by the name of this function
-        specs = [BackboneSpec.resolve(architecture, width=1)] * len(specs)
-    builder = _Builder(
-        spec=specs[0],
-        head=model["head"],
-        shape=tuple(shape or [max(1, encoder.n_features_out_)]),
-        n_targets=codec.n_targets,
-        architecture=architecture,
-        device=place,
-    )
-    members = [
-        replace(builder, spec=spec).member(data, _take(tensors, f"members.{k}."))
-        for k, (data, spec) in enumerate(zip(model["members"], specs, strict=True))
-    ]
+    specs = [_spec(group, architecture) for group in model["groups"]]
+    members = _restore_members(
+        model, tensors, specs,
+        shape=tuple(shape or [max(1, encoder.n_features_out_)]), n_targets=codec.n_targets,
+        architecture=architecture, device=place,
+    )  # fmt: skip
     provenance = Provenance(**model["provenance"])
     capacity = restore_capacity(
         tensors, members, codec.n_targets, provenance,
@@ -180,8 +168,9 @@ def _restore(
         "codec_": codec,
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
+        "settings_": _restore_settings(model),
         "scheme_": model["scheme"],
-        "backbone_": one_or_each(specs),
+        "backbone_": one_or_each([specs[member["group"]] for member in model["members"]]),
         "sample_shape_": None if shape is None else tuple(shape),
         "n_features_in_": len(encoder.columns_),
         "capacity_": capacity,
@@ -202,13 +191,30 @@ def _take(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensors.pop(name) for name in names}
 
 
-def _restore_encoder(data: Json) -> TableEncoder:
+def _restore_settings(model: Json) -> Settings:
+    """Settings, held against the nets that there are."""
+    with refusing("its settings are invalid", TypeError, ValueError, LookupError):
+        settings = Settings.from_dict(model["settings"])
+        of_nets = [settings.of_net(k).to_dict() for k in range(len(model["members"]))]
+    for own, member in zip(of_nets, model["members"], strict=True):
+        group = model["groups"][member["group"]]
+        named = {"name": group["name"], "options": group["options"]}
+        architecture = named if group["factory"] is None else group["factory"]
+        fits = own["architecture"] == architecture
+        fits = fits and all(own[name] == group[name] for name in ("width", "depth"))
+        require(fits, f"its settings have the architecture {own['architecture']!r:.80}.")
+    return settings
+
+
+def _restore_encoder(data: Json, owner: str) -> TableEncoder:
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
-    encoder = TableEncoder.from_dict(data)
-    names, plans = encoder.names_, encoder.columns_
-    is_named = names is None or len(set(names)) == len(names) == len(plans)
-    require(is_named and len(plans) > 0, "encoder.names do not fit encoder.columns.")
-    for plan in plans:
+    names, n_columns = data["names"], len(data["columns"])
+    is_named = names is None or len(set(names)) == len(names) == n_columns
+    require(is_named and n_columns > 0, "encoder.names do not fit encoder.columns.")
+    is_order = sorted(data["layout"]) == list(range(n_columns))
+    require(is_order, "encoder.layout is no order of encoder.columns.")
+    encoder = TableEncoder.from_dict(data, owner)
+    for plan in encoder.columns_:
         require(plan.is_consistent, f"the plan of column {plan.name!r} contradicts itself.")
     return encoder
 
@@ -241,66 +247,103 @@ def _restore_classes(labels: list[Any], dtype: str) -> npt.NDArray[Any]:
 # --------------------------------------------------------------------------------- members
 
 
+def _restore_members(
+    model: Json,
+    tensors: dict[str, Tensor],
+    specs: Sequence[BackboneSpec],
+    *,
+    architecture: Factory | None,
+    **facts: Any,
+) -> list[FittedMember]:
+    """Members in their order, from the groups that hold their nets."""
+    stored: list[Json] = model["members"]
+    require(len(stored) > 0, "it has no members.")
+    groups = []
+    for g, (group, spec) in enumerate(zip(model["groups"], specs, strict=True)):
+        own = [member for member in stored if member["group"] == g]
+        is_whole = sorted(member["index"] for member in own) == list(range(len(own))) and own
+        require(bool(is_whole), f"the members of group {g} are not numbered from 0.")
+        seeds = [member["seed"] for member in sorted(own, key=lambda member: member["index"])]
+        require(all(0 <= seed < 2**63 for seed in seeds), f"group {g} has the seeds {seeds}.")
+        builder = _Builder(model["head"], spec, group["layers"], seeds, architecture, **facts)
+        groups.append(builder.group(_take(tensors, f"groups.{g}.")))
+    known = all(0 <= member["group"] < len(groups) for member in stored)
+    require(known, "a member belongs to no group.")
+    return [_member(groups[data["group"]], data) for data in stored]
+
+
+def _member(group: Group, data: Json) -> FittedMember:
+    lam, is_plain = data["lam"], isinstance(group.nets.head, LinearHead)
+    fits = lam is None if is_plain else lam is not None and lam >= 0
+    require(fits, f"a member has lam {lam} and a {type(group.nets.head).__name__}.")
+    history = History(data["history"])
+    no_rows = MemberRows(torch.arange(0), torch.arange(0), data["seed"])
+    rest = (data["effective_dof"], history, data["best_iter"], data["best_score"], no_rows)
+    return FittedMember(group, data["index"], lam, *rest)
+
+
 @dataclass(frozen=True)
 class _Builder:
-    """What all members share when they are built again."""
+    """What it takes to build the nets of a group again."""
 
-    spec: BackboneSpec
     head: Json
+    spec: BackboneSpec
+    layers: list[Any] | None
+    seeds: list[int]
+    architecture: Factory | None
     shape: tuple[int, ...]
     n_targets: int
-    architecture: Factory | None
     device: torch.device
 
-    def member(self, data: Json, stored: dict[str, Tensor]) -> FittedMember:
-        seed, lam = data["seed"], data["lam"]
-        is_plain = self.head["kind"] == "linear"
-        require(0 <= seed < 2**63, f"a member has the seed {seed}.")
-        require(
-            lam is None if is_plain else lam is not None and lam >= 0,
-            f"a member has lam {lam} and a {self.head['kind']} head.",
-        )
-        weight = stored.get("linear.weight", torch.empty(0))
-        fits = weight.ndim == 2 and len(weight) == self.n_targets and weight.numel() > 0
-        require(fits, f"linear.weight is missing or not of {self.n_targets} outputs.")
-        width = weight.shape[1]
-        with seeded(seed):  # as in fit: what is drawn but not stored comes out the same
-            backbone = self._backbone(width, len(stored))
-            linear = nn.Linear(width, self.n_targets)
-            head: TikhonovHead | LinearHead = TikhonovHead(fit_intercept=self.head["fit_intercept"])
-            if is_plain:
-                head = LinearHead(width, self.n_targets)
+    def group(self, stored: dict[str, Tensor]) -> Group:
+        weight, bias = self._output(stored)
+        backbone = self._backbone(stored)
         probe = stored.pop("probe", torch.empty(0))
-        _check_tensors(tensors_of(backbone, head, linear), stored)
-        if self.architecture is None:
-            backbone.to_empty(device="cpu")
+        nets = Nets(backbone, self._head(weight.shape[1]))
+        own = nets.state()
+        _check_tensors(own, stored)
         with torch.no_grad():
-            for name, tensor in tensors_of(backbone, head, linear).items():
+            for name, tensor in own.items():
                 tensor.copy_(stored[name])
-        network = nn.Sequential(backbone, linear).to(self.device).eval()
-        net = Net(backbone, head.to(self.device)).eval()
-        self._check_probe(backbone, probe)
-        no_rows = MemberRows(torch.arange(0), torch.arange(0), seed)
-        history = History(data["history"])
-        rest = (data["effective_dof"], history, data["best_iter"], data["best_score"], no_rows)
-        return FittedMember(network, net, lam, *rest)
+        nets = nets.to(self.device).eval()
+        self._check_probe(backbone, probe, weight.shape[1])
+        return Group(nets, LinearHead.of(weight, bias).to(self.device).eval())
 
-    def _backbone(self, width: int, n_tensors: int) -> nn.Module:
-        spec, shape = self.spec, self.shape
-        if self.architecture is None:
-            fits = spec.width == width and 1 <= (spec.depth or 0) <= n_tensors
-            require(fits and 0 <= spec.dropout < 1, f"{spec} does not fit the tensors.")
-            with torch.device("meta"):  # no memory is taken before the shapes are compared
-                return spec.build(shape)
-        with refusing(f"architecture fails to build a network for {shape}", Exception):
-            backbone = spec.build(shape, self.architecture)
-            if any(map(is_lazy, (*backbone.parameters(), *backbone.buffers()))):
-                hidden_of_zeros(backbone, shape, torch.device("cpu"))
-        return backbone
+    def _output(self, stored: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        weight, bias = (stored.pop(f"output.{name}", torch.empty(0)) for name in ("weight", "bias"))
+        k = len(self.seeds)
+        fits = weight.ndim == 3 and weight.shape[::2] == (k, self.n_targets) and weight.numel() > 0
+        fits = fits and bias.shape == (k, self.n_targets) and weight.dtype == bias.dtype
+        fits = fits and weight.dtype == torch.float32
+        require(fits, f"output is missing or not of {k} nets and {self.n_targets} outputs.")
+        return weight, bias
 
-    def _check_probe(self, backbone: nn.Module, probe: Tensor) -> None:
+    def _head(self, width: int) -> TikhonovHead | LinearHead:
+        k = len(self.seeds)
+        if self.head["kind"] == "linear":
+            shape = (k, width, self.n_targets)
+            return LinearHead.of(torch.empty(shape), torch.empty(k, self.n_targets))
+        return TikhonovHead(fit_intercept=self.head["fit_intercept"], k=k)
+
+    def _backbone(self, stored: dict[str, Tensor]) -> Backbone | Stacked:
+        if self.architecture is not None:
+            with refusing(f"architecture fails to build a network for {self.shape}", Exception):
+                return self.spec.build(self.shape, self.seeds, self.architecture)
+        with refusing("its layers are malformed", ValueError):
+            layers = restore(self.layers)
+        for name, shape in descriptions.tensors(layers).items():
+            found = stored.get(f"backbone.{name}", torch.empty(0)).shape
+            expected = (len(self.seeds), *shape)
+            require(found == expected, f"backbone.{name} is {tuple(found)}, not {expected}.")
+        with torch.device("meta"):
+            backbone = Backbone(layers, k=len(self.seeds))
+        return backbone.to_empty(device="cpu")
+
+    def _check_probe(self, backbone: Backbone | Stacked, probe: Tensor, width: int) -> None:
+        """Refuse nets that do not run, or compute something else than the saved ones did."""
         with refusing("the network fails on a row of zeros", Exception):
-            hidden = hidden_of_zeros(backbone, self.shape, self.device).cpu()
+            hidden = hidden_of_zeros(backbone, self.shape).cpu()
+        require(hidden.shape[1] == width, f"its nets have {hidden.shape[1]} features, not {width}.")
         fits = hidden.shape == probe.shape and hidden.dtype == probe.dtype and _close(hidden, probe)
         require(fits, "the network computes other features than the saved one did.")
 

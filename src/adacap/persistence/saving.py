@@ -1,8 +1,8 @@
 """From a fitted estimator to its description and tensors.
 
-The tensors are, per member, those of the backbone, of the head it trains with and of the linear
-layer it predicts with, and a probe: the hidden features of a row of zeros, by which a rebuilt
-backbone shows that it computes what the saved one did.
+Nets of one shape form a group and share tensors, nets first: those of the backbone, of the head
+they train with and of the output layer they predict with, and a probe: the hidden features of a row
+of zeros, by which a rebuilt backbone shows that it computes what the saved one did.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from dataclasses import asdict
 
 import torch
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import Tensor
 
 from adacap._version import __version__
+from adacap.architectures import describe
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.backbone import BackboneSpec
-from adacap.estimators.building import probe
-from adacap.estimators.fitting import FittedMember
+from adacap.estimators.bag import FittedMember, Group, groups_of
+from adacap.estimators.fitting import probe
 from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
-from adacap.nn.heads import LinearHead
+from adacap.nn.adapter import Stacked
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Backbone
 from adacap.persistence.description import (
     ESTIMATORS,
     FORMAT,
@@ -40,7 +43,7 @@ from adacap.persistence.diagnostics import capacity_tensors
 from adacap.persistence.files import write
 from adacap.persistence.intervals import interval_tensors
 
-__all__ = ["hidden_of_zeros", "save", "tensors_of"]
+__all__ = ["hidden_of_zeros", "save"]
 
 
 def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
@@ -87,7 +90,7 @@ def _describe(estimator: AdaCapBase) -> Json:
         except TypeError:
             not_stored.append(name)
     first: FittedMember = estimator.members_[0]
-    head = first.trainable.head
+    head, groups = first.group.nets.head, groups_of(estimator.members_)
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -95,26 +98,45 @@ def _describe(estimator: AdaCapBase) -> Json:
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "not_stored": not_stored,
+        "settings": estimator.settings_.to_dict(),
         "encoder": estimator.encoder_.to_dict(),
         "codec": _describe_codec(estimator.codec_),
         "scheme": estimator.scheme_,
         "sample_shape": estimator.sample_shape_,
-        "backbone": _describe_backbone(estimator.backbone_),
+        "groups": [_describe_group(group, _spec_of(estimator, group)) for group in groups],
         "head": {
             "kind": "linear" if isinstance(head, LinearHead) else "tikhonov",
             "fit_intercept": bool(getattr(head, "fit_intercept", True)),
         },
         "earlier_history": estimator.history_[: len(estimator.history_) - len(first.history)],
         "members": [
-            {"seed": seed} | {key: getattr(member, key) for key in MEMBER if key != "seed"}
+            {"seed": seed, "group": groups.index(member.group)}
+            | {key: getattr(member, key) for key in MEMBER if key not in ("seed", "group")}
             for seed, member in zip(estimator.seeds_, estimator.members_, strict=True)
         ],
         "provenance": asdict(estimator.provenance_),
     }
 
 
-def _describe_backbone(specs: BackboneSpec | tuple[BackboneSpec, ...]) -> Json | list[Json]:
-    return [asdict(spec) for spec in specs] if isinstance(specs, tuple) else asdict(specs)
+def _spec_of(estimator: AdaCapBase, group: Group) -> BackboneSpec:
+    """Backbone of the nets of a group."""
+    specs = estimator.backbone_
+    if isinstance(specs, BackboneSpec):
+        return specs
+    found: BackboneSpec = specs[[m.group for m in estimator.members_].index(group)]
+    return found
+
+
+def _describe_group(group: Group, spec: BackboneSpec) -> Json:
+    backbone, own = group.nets.backbone, spec.architecture
+    return {
+        "name": spec.name,
+        "options": {} if own is None else dict(own.options),
+        "width": spec.width,
+        "depth": spec.depth,
+        "factory": spec.factory,
+        "layers": describe(backbone.layers) if isinstance(backbone, Backbone) else None,
+    }
 
 
 def _describe_codec(codec: Codec) -> Json:
@@ -127,27 +149,18 @@ def _describe_codec(codec: Codec) -> Json:
 
 def _collect(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
     shape = estimator.sample_shape_ or (max(1, estimator.encoder_.n_features_out_),)
-    for k, member in enumerate(estimator.members_):
-        backbone, linear = member.network
-        tensors = tensors_of(backbone, member.trainable.head, linear)
-        tensors["probe"] = hidden_of_zeros(backbone, shape, linear.weight.device)
+    for g, group in enumerate(groups_of(estimator.members_)):
+        tensors = dict(group.nets.state())
+        tensors |= {f"output.{name}": tensor for name, tensor in group.output.named_parameters()}
+        tensors["probe"] = hidden_of_zeros(group.nets.backbone, shape)
         for name, tensor in tensors.items():
-            yield f"members.{k}.{name}", tensor.detach().cpu().clone().contiguous()
+            yield f"groups.{g}.{name}", tensor.detach().cpu().clone().contiguous()
     yield from capacity_tensors(estimator.capacity_)
     if isinstance(estimator, AdaCapRegressor):
         yield from interval_tensors(estimator.intervals_)
 
 
-def tensors_of(backbone: nn.Module, head: nn.Module, linear: nn.Module) -> dict[str, Tensor]:
-    """Parameters and all buffers, those that a state_dict leaves out included."""
-    parts = {"backbone": backbone, "head": head, "linear": linear}
-    return {
-        f"{part}.{name}": tensor
-        for part, module in parts.items()
-        for name, tensor in (*module.named_parameters(), *module.named_buffers())
-    }
-
-
-def hidden_of_zeros(backbone: nn.Module, shape: Sequence[int], device: torch.device) -> Tensor:
-    """Features of an input of zeros, which every backbone meets as padding in predict."""
-    return probe(backbone, torch.zeros(2, *shape, device=device))[0]
+def hidden_of_zeros(backbone: Backbone | Stacked, shape: Sequence[int]) -> Tensor:
+    """Features ``(K, J)`` of an input of zeros, which every backbone can be given."""
+    device = next(backbone.parameters(), torch.empty(0)).device
+    return probe(backbone, torch.zeros(2, *shape, device=device))[:, 0]

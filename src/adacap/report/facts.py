@@ -87,7 +87,7 @@ def columns_table(estimator: Any) -> list[tuple[str, str, str, str]]:
 
 
 def settings_table(estimator: Any) -> list[tuple[str, str, str]]:
-    """Parameter, value and "changed" where it is not the default.
+    """Parameter, value and "changed" where it is not the default, or "auto" where the fit chose it.
 
     Parameters
     ----------
@@ -96,14 +96,24 @@ def settings_table(estimator: Any) -> list[tuple[str, str, str]]:
     Returns
     -------
     list of (name, value, state)
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(width=8, max_iter=2).fit([[1.0], [2.0], [4.0]], [0, 1, 2])
+    >>> [row for row in settings_table(model) if row[0] in ("width", "max_lr")]
+    [('width', '8', 'changed'), ('max_lr', '0.03', 'auto')]
     """
     signature = inspect.signature(type(estimator).__init__).parameters
+    became = {name: text for name, text, auto in estimator.settings_.rows() if auto}
     found = []
     for name, value in estimator.get_params(deep=False).items():
-        default = signature[name].default if name in signature else None
-        text = getattr(value, "__name__", None) or repr(value)
-        found.append((name, text[:120], "" if repr(value) == repr(default) else "changed"))
-    return sorted(found, key=lambda row: (row[2] == "", row[0]))
+        text = became.get(name) or getattr(value, "__name__", None) or repr(value)
+        is_default = name in signature and repr(value) == repr(signature[name].default)
+        state = "auto" if name in became else "" if is_default else "changed"
+        found.append((name, text[:120], state))
+    order = ("changed", "auto", "")
+    return sorted(found, key=lambda row: (order.index(row[2]), row[0]))
 
 
 def versions_table(estimator: Any) -> list[tuple[str, str]]:

@@ -86,7 +86,7 @@ def permutation_importance(
     if estimator.sample_shape_ is not None or not blocks:
         return None
     rng = np.random.default_rng(random_state)
-    encoded = estimator.encoder_.transform(read_input(X, estimator.encoder_.policy)[0])
+    encoded = estimator.encoder_.encode(read_input(X, estimator.encoder_.policy)[0])
     coded = estimator.codec_.encode(y)
     rows = rng.permutation(len(coded))[:max_rows]
     encoded, coded = encoded[rows], coded[rows]
@@ -112,8 +112,8 @@ def permutation_importance(
 
 def _blocks(estimator: Any) -> dict[str, slice]:
     """Encoded columns of each column that has any."""
-    found, start = {}, 0
-    for plan in estimator.encoder_.columns_:
+    found, start, encoder = {}, 0, estimator.encoder_
+    for plan in (encoder.columns_[j] for j in encoder.layout_):
         if width := len(plan.center):
             found[plan.name] = slice(start, start + width)
             start += width

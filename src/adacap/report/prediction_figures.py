@@ -210,7 +210,8 @@ def interval_coverage(
     except ValueError:
         return None
     actual = RegressionCodec.numbers(RegressionCodec.check(y))
-    scale = np.where(estimator.codec_.scale > 0, estimator.codec_.scale, 1.0)
+    scale = np.abs(estimator.codec_.scale)
+    scale[scale == 0] = 1.0
     observed, width = [], []
     for level in levels:
         lower, upper = np.moveaxis(_bounds(estimator, X, float(level)), -1, 0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from adacap.estimators.settings import setting_of
 from adacap.estimators.targets import ClassCodec
 from adacap.report.prediction_figures import IntervalCoverage
 from adacap.report.scores import MethodScores, compare
@@ -120,16 +119,17 @@ def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:
         yield (
             f"Intervals are too narrow: {100 * observed:.0f} % of the test rows lie in those of "
             f"{100 * level:.0f} %. Are the test rows of another kind, or is method "
-            f"{coverage.method!r} too hopeful here? bagging='folds' gives intervals with a "
-            "guarantee."
+            f"{coverage.method!r} too hopeful here? A net per fold (validation='folds') "
+            "gives intervals with a guarantee."
         )
 
 
 def _training(estimator: Any) -> Iterator[str]:
     n_iter = len(estimator.history_)
-    limit = estimator.time_limit is not None and not estimator.warm_start
-    max_iter = setting_of(estimator, "max_iter")
-    if limit and max_iter is not None and n_iter < max_iter:
+    settings = estimator.settings_.of_net(0)
+    max_iter = settings.max_iter
+    is_cut = settings.time_limit is not None and not getattr(estimator, "warm_start", False)
+    if is_cut and n_iter < max_iter:
         yield (
             f"Training ended at the time limit, after {n_iter} of {max_iter} "
             "iterations: allow more time."

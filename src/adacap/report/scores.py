@@ -142,10 +142,11 @@ def baseline_scores(
     table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
-    read_text = estimator.encoder_.read_text
-    encoder = TableEncoder(policy, owner="adacap.report", read_text=read_text)
-    train = encoder.fit_transform(table, codec.encode(y))  # target means learnt out of fold
-    test = encoder.transform(read_input(X_test, policy)[0])
+    encoder = TableEncoder(policy, read_text=estimator.encoder_.read_text)
+    owner = type(estimator).__name__
+    # target means learnt out of fold
+    train = encoder.fit_encode(table, codec.encode(y), None, layout=None, owner=owner)
+    test = encoder.encode(read_input(X_test, policy)[0])
     if train.shape[1] == 0:
         train, test = (np.zeros((len(part), 1), dtype=np.float32) for part in (train, test))
     found = []
@@ -185,7 +186,7 @@ def _scored(method: str, codec: Any, y: Any, output: Floats, seconds: float) -> 
         return MethodScores(method, *_class_scores(codec, codec.check(y), output), seconds)
     actual = codec.numbers(codec.check(y))
     predicted = codec.numbers(np.asarray(output))
-    scale = np.where(codec.scale > 0, codec.scale, 1.0)
+    scale = np.where(codec.scale == 0, 1.0, np.abs(codec.scale))
     losses = (((actual - predicted) / scale) ** 2).mean(1)
     errors, of = actual - predicted, ""
     if len(scale) > 1:  # targets of different units

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
 
 from adacap.training.history import History
 
@@ -80,7 +79,7 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
     """
     check_is_fitted(estimator)
     loss = estimator.codec_.loss
-    score = estimator.codec_.score(estimator.select_by)
+    score = estimator.codec_.score(estimator.settings_.select_by or "loss")
     train = _column(estimator.history_, "fit_true")
     train_name = _LOSSES[loss]
     if loss == "rmse":  # targets are standardised
@@ -282,11 +281,10 @@ def weight_clusters(estimator: Any, member: int = 0, most: int = 128) -> WeightC
     (16, 16)
     """
     check_is_fitted(estimator)
-    backbone = estimator.members_[member].network[0]
-    linear = [module for module in backbone.modules() if isinstance(module, nn.Linear)]
-    if not linear or min(linear[-1].weight.shape) < 2:
+    last = estimator.members_[member].last_weights
+    if last is None or min(last.shape) < 2:
         return None
-    weights = linear[-1].weight.detach().double().cpu().numpy()
+    weights = last.double().cpu().numpy()
     pick = np.linspace(0, len(weights) - 1, min(len(weights), most)).round().astype(np.intp)
     R = _absolute_correlation(weights[pick])
     tree = linkage(squareform(1 - R, checks=False), "average")

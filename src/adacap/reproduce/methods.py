@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adacap.bench.methods import Method, threads
+from adacap.bench.methods import Method
 
 __all__ = ["HoldOutFixed", "Variant", "training", "variant"]
 
@@ -20,9 +20,9 @@ class Variant:
 
     Examples
     --------
-    >>> build = Variant("adacap-fast-mlp", (("dropout", 0.2),))
-    >>> build("regression", 3).dropout
-    0.2
+    >>> build = Variant("adacap-fast-mlp", (("n_permutations", 1),))
+    >>> build("regression", 3).n_permutations
+    1
     """
 
     preset: str
@@ -36,12 +36,7 @@ class Variant:
         model = make(
             self.preset,
             "regression" if kind == "regression" else "classification",
-            **{
-                "preprocessing": "none",
-                "random_state": seed,
-                "n_jobs": threads(),
-                **dict(self.settings),
-            },
+            **{"preprocessing": "none", "random_state": seed, **dict(self.settings)},
         )
         return HoldOutFixed(model) if self.fixed_hold_out else model
 

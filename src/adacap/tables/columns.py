@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "ROUNDING",
     "Array",
     "Codes",
     "Column",
@@ -38,6 +39,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Codes: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+ROUNDING = 8 * float(np.finfo(np.float64).eps)  # deviation over mean that is no deviation
 _MISSING_TYPES = {"NAType", "NaTType"}  # pandas.NA, pandas.NaT: recognised without pandas
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ class NumberBlock:
     Attributes
     ----------
     inputs, outputs : ndarray of int
-        Positions of the columns in the table and in the encoded matrix.
+        Positions of the columns in the table and in the encoded matrix, in the order of the latter.
     """
 
     inputs: npt.NDArray[np.intp]
@@ -42,24 +43,30 @@ class NumberBlock:
     last_scale: Floats
 
     @classmethod
-    def of(cls, plans: Sequence[ColumnPlan]) -> NumberBlock | None:
+    def of(cls, plans: Sequence[ColumnPlan], starts: Sequence[int]) -> NumberBlock | None:
         """The columns of numbers among these, if there are at least two that are alike.
+
+        Parameters
+        ----------
+        plans : sequence of ColumnPlan
+        starts : sequence of int
+            Position of the first output of each column in the encoded matrix.
 
         Examples
         --------
         >>> plan = ColumnPlan("size", "numeric", (Number(0.0),), center=(0.0,), scale=(1.0,))
-        >>> NumberBlock.of([plan, plan]).inputs
-        array([0, 1])
+        >>> NumberBlock.of([plan, plan], [1, 0]).inputs
+        array([1, 0])
         """
-        starts = np.cumsum([0, *(len(plan.center) for plan in plans)])
         found = [j for j, plan in enumerate(plans) if _is_number(plan)]
+        found.sort(key=lambda j: starts[j])
         parts = [plans[j].parts[0] for j in found]
         numbers = [part for part in parts if isinstance(part, Number)]
         if len(numbers) < 2 or len({part.clip for part in numbers}) > 1:
             return None
         return cls(
             np.array(found),
-            starts[found],
+            np.array([starts[j] for j in found]),
             np.array([part.fill for part in numbers]),
             np.array([part.center for part in numbers]),
             np.array([part.scale for part in numbers]),
@@ -76,41 +83,53 @@ class NumberBlock:
         block : ndarray of shape (n, d)
         out : ndarray of float32, shape (n, number of outputs)
         """
-        everything = len(self.inputs) == block.shape[1] == out.shape[1]
         for start in range(0, len(block), _ROWS):
-            rows = block[start : start + _ROWS]
-            encoded = self._encoded(rows if everything else rows[:, self.inputs])
-            if everything:
-                out[start : start + _ROWS] = encoded
+            rows = slice(start, start + _ROWS)
+            encoded = self._encoded(block[rows] if self._as_is else block[rows][:, self.inputs])
+            if len(self.outputs) == out.shape[1]:
+                out[rows] = encoded
             else:
-                out[start : start + _ROWS, self.outputs] = encoded
+                out[rows, self.outputs] = encoded
+
+    @cached_property
+    def _as_is(self) -> bool:
+        """Whether the columns of the block are the first of the table, as they stand."""
+        return bool((self.inputs == np.arange(len(self.inputs))).all())
 
     def _encoded(self, rows: npt.NDArray[np.generic]) -> Floats:
-        x = rows.astype(np.float64, order="C")
-        n, d = x.shape
+        d = len(self.inputs)
+        x = rows[:, :d].astype(np.float64, order="C")
         missing = np.isnan(x)
         if missing.any():
             np.copyto(x, self.fill, where=missing)
-        several = max(1, _LENGTH // d)
-        whole = n - n % several
-        self._squash(x[:whole].reshape(-1, several * d), several)
-        self._squash(x[whole:], 1)
+        several, constants = self._constants
+        if whole := len(x) - len(x) % several:
+            self._squash(x[:whole].reshape(-1, several * d), *constants)
+        if whole < len(x):
+            self._squash(x[whole:], *(part[:d] for part in constants))
         return x
 
-    def _squash(self, z: Floats, several: int) -> None:
+    @cached_property
+    def _constants(self) -> tuple[int, list[Floats]]:
+        """Constants of several rows at once, and of how many."""
+        several = max(1, _LENGTH // len(self.inputs))
+        parts = (self.center, self.scale, self.last_center, self.last_scale)
+        return several, [np.tile(part, several) for part in parts]
+
+    def _squash(
+        self, z: Floats, center: Floats, scale: Floats, last_center: Floats, last_scale: Floats
+    ) -> None:
         """All steps after the filling, in place, on rows that hold several rows of the table."""
-
-        def of_row(constants: Floats) -> Floats:
-            return np.tile(constants, several)
-
         with np.errstate(over="ignore"):  # far outliers of a tiny scale: clipped below
-            z -= of_row(self.center)
-            z /= of_row(self.scale)
+            z -= center
+            z /= scale
         if self.clip is not None:
             soft_clip(z, self.clip)
-        z -= of_row(self.last_center)
-        z /= of_row(self.last_scale)
+        z -= last_center
+        z /= last_scale
 
 
 def _is_number(plan: ColumnPlan) -> bool:
-    return plan.kind == "numeric" and len(plan.parts) == 1 and isinstance(plan.parts[0], Number)
+    """Whether there is one output, and it is the number; a plan may come from a file."""
+    has_one = len(plan.parts) == len(plan.center) == len(plan.scale) == 1
+    return has_one and plan.kind == "numeric" and isinstance(plan.parts[0], Number)

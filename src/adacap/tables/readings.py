@@ -19,7 +19,7 @@ from adacap.tables.columns import Codes, Column, Floats, Kind
 from adacap.tables.dates import FoundDates, find_format, has_date_parts, read_dates
 from adacap.tables.numerals import Convention, Found, find_convention, is_word_for_missing
 
-__all__ = ["MISSING", "Reading", "find_reading", "find_readings"]
+__all__ = ["MISSING", "Reading", "check_read_text", "find_reading", "find_readings"]
 
 MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None", "NaT",
@@ -147,6 +147,7 @@ def find_readings(
     ValueError
         If no column follows the format of dates.
     """
+    check_read_text(read_text)
     if read_text is False:
         return [None] * len(columns)
     hint = read_text if isinstance(read_text, str) else None
@@ -154,6 +155,23 @@ def find_readings(
     if hint is not None and not any(reading and reading.format == hint for reading in found):
         raise _format_error(hint, columns, names)
     return found
+
+
+def check_read_text(value: object) -> None:
+    """Refuse what says neither whether to read text, nor how dates are written.
+
+    Examples
+    --------
+    >>> check_read_text("day/month")
+    Traceback (most recent call last):
+    ValueError: read_text must be True, False or a date format with a year such as '%d/%m/%Y', ...
+    """
+    if isinstance(value, bool) or (isinstance(value, str) and has_date_parts(value)):
+        return
+    raise ValueError(
+        "read_text must be True, False or a date format with a year such as '%d/%m/%Y', got "
+        f"{value!r}."
+    )
 
 
 def find_reading(column: Column, date_format: str | None = None) -> Reading | None:
@@ -227,7 +245,7 @@ def _remark(
     if dates is not None and dates.twin:
         return (
             f"looks like dates, but day and month cannot be told apart: say {dates.format!r} or "
-            f"{dates.twin!r} (read_text, --date-format)"
+            f"{dates.twin!r} (read_text of TableEncoder, --date-format)"
         )
     if numbers is None or numbers.share < _NEARLY:
         return ""

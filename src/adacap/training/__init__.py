@@ -1,31 +1,22 @@
-"""How weights move: the loop, its data, objectives, callbacks and records."""
+"""How weights move: data, the loop, scores, callbacks."""
 
-from adacap.training.callbacks import Callback, DofTrace, ProgressBar, TrainingState
+from adacap.training.callbacks import Callback, ProgressBar, TrainingState
 from adacap.training.config import TrainingConfig
-from adacap.training.data import MemberRows, TrainingData
-from adacap.training.dithering import Dither, DitheredObjective
-from adacap.training.history import History
-from adacap.training.loop import Trained, train
-from adacap.training.members import Members, Net
-from adacap.training.objectives import MLRObjective, PlainObjective
-from adacap.training.refit import solve_head
+from adacap.training.data import Batch, MemberRows, TrainingData
+from adacap.training.history import History, Trained
+from adacap.training.loop import MLRObjective, Trainer, train
 
 __all__ = [
+    "Batch",
     "Callback",
-    "Dither",
-    "DitheredObjective",
-    "DofTrace",
     "History",
     "MLRObjective",
     "MemberRows",
-    "Members",
-    "Net",
-    "PlainObjective",
     "ProgressBar",
     "Trained",
+    "Trainer",
     "TrainingConfig",
     "TrainingData",
     "TrainingState",
-    "solve_head",
     "train",
 ]

@@ -5,29 +5,28 @@ from typing import TextIO
 
 from torch import Tensor
 
-from adacap.core.tikhonov import dof_of_factor, effective_dof, weighted_mean
+from adacap.core.mlr import MLRLoss
+from adacap.nn.modules import Nets
 from adacap.progress import Steps
 from adacap.training.data import Batch
-from adacap.training.members import Members
-from adacap.training.objectives import StepLoss
 
-__all__ = ["Callback", "DofTrace", "ProgressBar", "TrainingState"]
+__all__ = ["Callback", "ProgressBar", "TrainingState"]
 
 
 @dataclass
 class TrainingState:
     """What a callback may look at; setting ``stop`` ends training after the step.
 
-    ``record`` maps a name to one value per member and becomes the history entry of the step.
-    ``hidden`` and ``loss`` are to be read; a copy of them can take part in a graph of the caller's.
+    ``record`` maps a name to one value per net and becomes the history entry of the step.
+    ``hidden`` and ``loss`` are those of the step, ``nets`` has been moved by it already.
     """
 
-    members: Members
+    nets: Nets
     max_iter: int
     step: int = -1
     batch: Batch | None = None
     hidden: Tensor | None = None
-    loss: StepLoss | None = None
+    loss: MLRLoss | None = None
     record: dict[str, list[float]] = field(default_factory=dict)
     stop: bool = False
 
@@ -50,35 +49,6 @@ class Callback:
 
     def on_end(self, state: TrainingState) -> None:
         """After the last step, also when training failed."""
-
-
-class DofTrace(Callback):
-    """Record the effective degrees of freedom of the Tikhonov layer every few steps.
-
-    Each reading costs a triangular inverse of size min(n, J), hence the stride; the factorisation
-    is that of the step, unless its loss went another way and kept none.
-    """
-
-    def __init__(self, every: int = 10, *, fit_intercept: bool = False) -> None:
-        self.every = every
-        self.fit_intercept = fit_intercept
-
-    def on_step(self, state: TrainingState) -> None:
-        """Add ``effective_dof`` to the record on every ``every``-th step."""
-        if state.step % self.every or state.hidden is None or state.batch is None:
-            return
-        if (lam := state.record.get("lambda")) is None:  # the plain scheme: no Tikhonov layer
-            return
-        if state.loss is not None and (L := state.loss.factor) is not None:
-            state.record["effective_dof"] = dof_of_factor(L, L.new_tensor(lam)).tolist()
-            return
-        hidden, weight = state.hidden.detach(), state.batch.weight
-        if self.fit_intercept:
-            w = None if weight is None else weight.unsqueeze(-1)
-            hidden = hidden - weighted_mean(hidden, w)
-        if weight is not None:
-            hidden = weight.sqrt().unsqueeze(-1) * hidden
-        state.record["effective_dof"] = effective_dof(hidden, hidden.new_tensor(lam)).tolist()
 
 
 class ProgressBar(Callback):

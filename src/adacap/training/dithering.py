@@ -1,4 +1,4 @@
-"""Noise that is drawn anew at each step, around an objective that knows nothing of it."""
+"""Structured and target noise of the 2021 nets, drawn at each step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from adacap.core.dither import DitherForm, dithered_mlr_loss
-from adacap.training.members import Members
-from adacap.training.objectives import MLRObjective, PlainObjective, StepLoss
+from adacap.core.mlr import MLRForm, MLRLoss
+from adacap.nn.linear import LinearHead
+from adacap.nn.modules import Nets
+from adacap.training.data import Batch
 
 __all__ = ["Dither", "DitheredObjective"]
 
@@ -46,48 +48,38 @@ class Dither:
 
 
 class DitheredObjective:
-    """An objective on muddled labels; each member draws from a generator of its own.
+    """Adds noise to the labels; each net draws from a generator of its own.
 
-    So the noise of a member is the same whether it is trained alone or in a stack.
+    So the noise of a net is the same whether it is trained alone or in a bag.
 
     Parameters
     ----------
-    objective : MLRObjective or PlainObjective
+    loss : {"rmse", "bce", "ce"}
+    form : {"difference", "absolute_gap"}
     dither : Dither
     seeds : sequence of int
-        One per member, in the order of the stack.
+        One per net.
     """
 
-    def __init__(
-        self, objective: MLRObjective | PlainObjective, dither: Dither, seeds: Sequence[int]
-    ) -> None:
-        self.objective = objective
+    def __init__(self, loss: str, form: MLRForm, dither: Dither, seeds: Sequence[int]) -> None:
+        self.loss = loss
+        self.form = form
         self.dither = dither
         self._generators = [torch.Generator().manual_seed(seed ^ _STREAM) for seed in seeds]
 
-    def __call__(
-        self, members: Members, hidden: Tensor, labels: Tensor, weight: Tensor | None
-    ) -> StepLoss:
+    def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
         """Draw noise and evaluate; the output layer comes from the labels without noise."""
-        target = self._draw(labels, self.dither.target if self.objective.loss == "rmse" else 0.0)
-        if isinstance(self.objective, PlainObjective):
-            return self.objective(
-                members, hidden, labels if target is None else labels + target, weight
-            )
-        result = dithered_mlr_loss(
-            hidden,
-            labels,
-            members.head("log_lambda").exp(),
-            structured=self._draw(labels, self.dither.structured),
-            target=target,
-            loss=self.objective.loss,
-            form=self.objective.form,
-            dither_form=self.dither.form,
-            sample_weight=weight,
-            fit_intercept=self.objective.fit_intercept,
-        )
-        permuted = result.fit_permuted if labels.shape[-2] > 1 else None
-        return StepLoss(result.value, result.fit_true, permuted, *result.ridge)
+        labels, head = batch.labels, nets.head
+        target = self._draw(labels, self.dither.target if self.loss == "rmse" else 0.0)
+        if isinstance(head, LinearHead):
+            noisy = labels if target is None else labels + target
+            return head.mlr_loss(hidden, noisy, loss=self.loss, sample_weight=batch.weight)
+        return dithered_mlr_loss(
+            hidden, labels, head.lam,
+            structured=self._draw(labels, self.dither.structured), target=target, loss=self.loss,
+            form=self.form, dither_form=self.dither.form, sample_weight=batch.weight,
+            fit_intercept=head.fit_intercept,
+        )  # fmt: skip
 
     def _draw(self, labels: Tensor, scale: float) -> Tensor | None:
         """Normal noise of the shape of the labels; nothing is drawn for a scale of 0."""

@@ -1,9 +1,14 @@
-"""What happened at each step: a plain list of records."""
+"""What happened at each step, a plain list of records, and what came out of all steps."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import overload
 
-__all__ = ["History", "Record"]
+from torch import Tensor
+
+from adacap.nn.modules import Nets
+
+__all__ = ["History", "Record", "Trained"]
 
 Record = dict[str, float]
 
@@ -55,3 +60,16 @@ class History(Sequence[Record]):
         """All records as columns, ``nan`` where a record lacks a value; feeds any frame library."""
         names = dict.fromkeys(name for record in self._records for name in record)
         return {name: self[name] for name in names}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """K nets, each at its best iteration, their output layers and what happened."""
+
+    nets: Nets
+    coef: Tensor  # (K, J, c)
+    intercept: Tensor  # (K, c)
+    best_step: list[int]
+    best_score: list[float]
+    histories: list[History]
+    trace: Tensor | None = None  # (K, S, m, c): predictions of some validation rows along the way

@@ -1,63 +1,57 @@
-"""The training loop: forward, solve, validate, step."""
+"""The training loop: K nets, one step after another.
+
+:class:`Trainer` is a ladder of short methods, one per thing that a step does: features, loss, score
+on the validation rows, keep what is best, move the weights. Override one to change it.
+"""
+
+from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from adacap.exceptions import (
-    DivergenceError,
-    NonFiniteError,
-    NotPositiveDefiniteError,
-    NumericalWarning,
-)
+from adacap.core.mlr import MLRForm, MLRLoss
+from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError
+from adacap.nn.modules import Nets, TikhonovHead
 from adacap.training.callbacks import Callback, TrainingState
 from adacap.training.config import TrainingConfig
 from adacap.training.data import Batch, TrainingData
-from adacap.training.history import History
-from adacap.training.members import Members, Net
-from adacap.training.objectives import Objective, StepLoss
-from adacap.training.scores import scorer
-from adacap.training.stepping import Stepper
-from adacap.training.threads import stop_asked
+from adacap.training.history import History, Trained
+from adacap.training.trouble import diverged, keep_freed_memory
 
-__all__ = ["Trained", "train"]
+__all__ = ["MLRObjective", "Objective", "Trainer", "train"]
 
-# Validation rows × weights of all members up to which autograd's way back over these rows costs
-# less than a forward pass of their own.
-_CHEAP = 15_000_000
+Objective = Callable[[Nets, Tensor, Batch], MLRLoss]
+Record = dict[str, list[float]]  # one value per net
+
+_DROPOUT = 0x5BD1E995  # keeps the draws of dropout apart from the permutations of the same seed
+_EVERY = 10  # steps between two readings of the degrees of freedom
 _MOST_TRACED = 32, 128  # steps and validation rows whose predictions are kept
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A member at its best iteration: the net, its output layer and what happened."""
+class MLRObjective:
+    """The loss of the head: MLR with permuted labels, Tikhonov alone without, or plain."""
 
-    net: Net
-    coef: Tensor  # (J, c)
-    intercept: Tensor  # (c,)
-    best_step: int
-    best_score: float
-    history: History
-    trace: Tensor | None = None  # (S, m, c): predictions of some validation rows along the way
+    loss: str = "rmse"
+    form: MLRForm = "difference"
+
+    def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
+        """Loss of features ``(K, b, J)``."""
+        options: Any = {"loss": self.loss, "form": self.form, "sample_weight": batch.weight}
+        return nets.head.mlr_loss(hidden, batch.labels, **options)
 
 
 def train(
-    members: Members,
-    data: TrainingData,
-    objective: Objective,
-    config: TrainingConfig,
-    *,
-    score: str = "r2",
-    callbacks: Sequence[Callback] = (),
-    keep_at: Sequence[int] | None = None,
-) -> list[Trained]:
-    """Train the members and return each at its best iteration.
+    nets: Nets, data: TrainingData, objective: Objective, config: TrainingConfig, **options: Any
+) -> Trained:
+    """Train K nets and return each at its best iteration.
 
     Each step solves the output layer on the minibatch, scores that layer on the validation rows,
     keeps the state if the score is the best so far, and then moves the weights. Without validation
@@ -65,248 +59,199 @@ def train(
 
     Parameters
     ----------
-    members : Members
+    nets : Nets
     data : TrainingData
-    objective : Objective
+    objective : callable
+        ``(nets, hidden, batch) -> MLRLoss``.
     config : TrainingConfig
-    score : str, default="r2"
-        A key of ``SCORES``.
-    callbacks : sequence of Callback
-    keep_at : sequence of int, optional
-        Iteration to keep of each member, whatever its score; training ends with the last of them.
+    **options
+        ``score`` and ``callbacks`` of :class:`Trainer`.
 
     Returns
     -------
-    list of Trained, one per member
+    Trained
 
     Raises
     ------
     DivergenceError
-        If the loss is not finite before any iteration could be scored, or, with several members,
+        If the loss is not finite before any iteration could be scored, or, with several nets,
         at any time: the others must then be trained without the one that failed.
     """
-    optimizer = config.make_optimizer(
-        members.parameters(of_head=False), members.parameters(of_head=True)
-    )
-    scheduler = config.make_scheduler(optimizer)
-    move = Stepper(optimizer)
-    parameters = list(members.parameters())
-    best = _Best(members, config.patience, keep_at)
-    features = _Features(members, data)
-    score_of = None if data.valid is None else scorer(score, *data.valid[1:])
-    state = TrainingState(members, config.max_iter)
-    records: list[dict[str, list[float]]] = []
-    trace: list[Tensor] = []
-    # Without autograd torch's own bookkeeping of versions and views is not needed either.
-    has_pullback = getattr(objective, "has_pullback", False)
-    has_graph = not (has_pullback and members.is_chain and data.x.ndim == 2)
-    mode = nullcontext if has_graph else torch.inference_mode
-    _keep_freed_memory()
-    start = last = time.perf_counter()
-    with ExitStack() as stack:
-        for callback in callbacks:
-            callback.on_start(state)
-            stack.callback(callback.on_end, state)
-        for step, batch in zip(range(config.max_iter), data.batches(config.batch_size)):  # noqa: B905 (batches never end)
-            try:
-                with mode():
-                    hidden, held_out = features(batch)
-                    loss = objective(members, hidden, batch.labels, batch.weight)
-                    record = _record(step, loss)
-            except (NonFiniteError, NotPositiveDefiniteError) as error:
-                if best.exists and members.n_members == 1:
-                    _warn_diverged(step, best, config)
-                    break
-                raise DivergenceError(
-                    f"Training diverged at step {step} before a usable iteration: {error} "
-                    f"max_lr is now {config.max_lr:g}."
-                ) from error
-            if score_of is not None:
-                with mode():
-                    held_out = features.of_valid() if held_out is None else held_out
-                    prediction = _predict(held_out, loss)
-                    record["valid_score"] = score_of(prediction).tolist()
-                if step % math.ceil(config.max_iter / _MOST_TRACED[0]) == 0:
-                    trace.append(prediction[:, : _MOST_TRACED[1]].clone())
-            if (lam := _lambda(members)) is not None:
-                record["lambda"] = lam
-            best.offer(step, record.get("valid_score"), loss)
-            record["learning_rate"] = [optimizer.param_groups[0]["lr"]] * members.n_members
-            for parameter in parameters:
-                parameter.grad = None
-            with mode():
-                members.pull_back(loss.backward(members, hidden))
-                move()
-            if scheduler is not None:
-                scheduler.step()
-            now = time.perf_counter()
-            record["seconds"] = [now - start] * members.n_members
-            state.step, state.batch, state.hidden, state.loss = step, batch, hidden, loss
-            state.record = record
-            for callback in callbacks:
-                callback.on_step(state)
-            records.append(record)
-            late = config.deadline is not None and now + (now - last) > config.deadline
-            if best.exhausted(step) or state.stop or late or stop_asked():
-                break
-            last = now
-    return best.result(records, trace)
+    return Trainer(nets, data, objective, config, **options).run()
 
 
-def _keep_freed_memory() -> None:
-    """Have glibc keep what one step frees for the next, instead of fetching fresh pages each time.
+@dataclass
+class Trainer:
+    """One training run.
 
-    Freeing a block of this size raises its two thresholds to the most they reach by themselves.
-    Elsewhere it does nothing.
+    Parameters
+    ----------
+    nets, data, objective, config
+        As in :func:`train`.
+    score : str, default="r2"
+        A key of ``SCORES``.
+    callbacks : sequence of Callback
     """
-    torch.empty(31 << 20, dtype=torch.uint8)
 
+    nets: Nets
+    data: TrainingData
+    objective: Objective
+    config: TrainingConfig
+    score: str = "r2"
+    callbacks: Sequence[Callback] = ()
 
-class _Features:
-    """Features of the batch and of the validation rows, in one pass where that is cheaper."""
+    def __post_init__(self) -> None:
+        nets = self.nets
+        self.optimizer = self.config.make_optimizer(
+            nets.backbone.parameters(), nets.head.parameters()
+        )
+        self.scheduler = self.config.make_scheduler(self.optimizer)
+        self.best = _Best(nets, self.config.patience)
+        self.state = TrainingState(nets, self.config.max_iter)
+        self.records: list[Record] = []
+        self.trace: list[Tensor] = []
+        new = [torch.Generator(self.data.x.device) for _ in self.data.seeds]
+        draws = zip(new, self.data.seeds, strict=True)
+        nets.backbone.generators = [g.manual_seed(seed ^ _DROPOUT) for g, seed in draws]
 
-    def __init__(self, members: Members, data: TrainingData) -> None:
-        self.members = members
-        self.valid = None if data.valid is None else data.valid[0]
-        self.joint: Tensor | None = None
-        self.n_weights = members.n_weights * members.n_members
-        self.n_train = data.n_train
+    def run(self) -> Trained:
+        """All steps, and the best of each net."""
+        keep_freed_memory()
+        start = last = time.perf_counter()
+        with ExitStack() as stack:
+            for callback in self.callbacks:
+                callback.on_start(self.state)
+                stack.callback(callback.on_end, self.state)
+            for batch in self.data.batches(self.config.batch_size):
+                try:
+                    record = self.step(batch)
+                except (NonFiniteError, NotPositiveDefiniteError) as error:
+                    diverged(error, self)
+                    break
+                now = time.perf_counter()
+                record["seconds"] = [now - start] * self.nets.k
+                for callback in self.callbacks:
+                    callback.on_step(self.state)
+                self.records.append(record)
+                if self.is_over(now + (now - last)):
+                    break
+                last = now
+        self.nets.backbone.generators = None
+        return self.best.result(self.records, self.trace)
 
-    def __call__(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Features ``(K, b, J)`` to train on, and those of the validation rows if they came too."""
-        if not self._as_one(batch):
-            self.members.train()
-            return self._of(batch.x).requires_grad_(), None
-        if self.joint is None:  # the same rows in every step
-            assert self.valid is not None
-            self.joint = torch.cat([batch.x, self.valid], 1)
-        features = self._of(self.joint)
-        return features[:, : self.n_train].requires_grad_(), features[:, self.n_train :]
+    def step(self, batch: Batch) -> Record:
+        """One iteration: features, loss, score, keep, move."""
+        self.state.step += 1
+        hidden = self.features(batch.x)
+        loss = self.objective(self.nets, hidden, batch)
+        record = self.describe(loss)
+        scores = self.validate(loss)
+        if scores is not None:
+            record["valid_score"] = scores
+        self.best.offer(self.state.step, scores, loss)
+        self.move(loss)
+        self.state.batch, self.state.hidden, self.state.loss = batch, hidden, loss
+        self.state.record = record
+        return record
 
-    def _of(self, x: Tensor) -> Tensor:
-        features = self.members.features(x)
+    def features(self, x: Tensor, training: bool = True) -> Tensor:
+        """Features ``(K, b, J)`` of rows ``(K, b, ...)``."""
+        if self.nets.training is not training:
+            self.nets.train(training)
+        features: Tensor = self.nets.backbone(x)
         if features.ndim != 3 or features.shape[:2] != x.shape[:2]:
             raise ValueError(
                 f"The backbone must map {x.shape[1]} rows to a tensor of shape ({x.shape[1]}, J), "
-                f"got {tuple(features.shape[1:])}. Flatten its output, for example with "
-                "nn.Flatten()."
+                f"got {tuple(features.shape[1:])}. Flatten its output, for example by nn.Flatten()."
             )
         return features
 
-    def _as_one(self, batch: Batch) -> bool:
-        if self.valid is None or self.members.has_modes or batch.x.shape[1] < self.n_train:
-            return False
-        return self.members.is_chain or self.valid.shape[1] * self.n_weights <= _CHEAP
+    @torch.no_grad()
+    def validate(self, loss: MLRLoss) -> list[float] | None:
+        """Score of each net's output layer, as it was just solved, on its validation rows."""
+        valid, layer = self.data.valid, loss.layer
+        if valid is None:
+            return None
+        features = self.features(valid.x, training=False)
+        prediction = torch.baddbmm(layer.intercept.unsqueeze(1), features, layer.coef)
+        if self.state.step % math.ceil(self.config.max_iter / _MOST_TRACED[0]) == 0:
+            self.trace.append(prediction[:, : _MOST_TRACED[1]].clone())
+        scores: list[float] = valid.score(prediction, self.score).tolist()
+        return scores
 
-    def of_valid(self) -> Tensor:
-        """Features of the validation rows, by a pass of their own."""
-        assert self.valid is not None
-        self.members.train(False)
-        with torch.no_grad():
-            return self.members.hidden(self.valid)
+    def move(self, loss: MLRLoss) -> None:
+        """One step of the optimiser, of all nets at once: their losses share no weight."""
+        self.optimizer.zero_grad()
+        loss.value.sum().backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        if self.scheduler is not None:
+            self.scheduler.step()
+
+    def describe(self, loss: MLRLoss) -> Record:
+        """What the history says of a step; refused when a loss is not finite."""
+        step, k, head = self.state.step, self.nets.k, self.nets.head
+        parts = {"loss": loss.value, "fit_true": loss.fit_true, "fit_permuted": loss.fit_permuted}
+        record: Record = {"step": [float(step)] * k}
+        record |= {name: part.tolist() for name, part in parts.items() if part is not None}
+        if not all(map(math.isfinite, record["loss"])):
+            raise NonFiniteError("the loss is not finite.")
+        record["learning_rate"] = [self.optimizer.param_groups[0]["lr"]] * k
+        if isinstance(head, TikhonovHead) and loss.ridge is not None:
+            record["lambda"] = loss.ridge.lam.tolist()
+            if step % _EVERY == 0:
+                record["effective_dof"] = loss.ridge.dof().tolist()
+        return record
+
+    def is_over(self, next_end: float) -> bool:
+        """Whether there is no further step."""
+        is_late = self.config.deadline is not None and next_end > self.config.deadline
+        is_last = self.state.step + 1 >= self.config.max_iter
+        return not any(self.best.active) or self.state.stop or is_late or is_last
 
 
 class _Best:
-    """Best iteration of each member, kept in memory and overwritten in place."""
+    """Best iteration of each net, kept in memory and overwritten in place."""
 
-    def __init__(
-        self, members: Members, patience: int | None, keep_at: Sequence[int] | None = None
-    ) -> None:
-        n = members.n_members
-        self.members = members
-        self.keep_at = keep_at
-        self.patience = patience
-        self.score = [-math.inf] * n
-        self.step = [0] * n
-        self.active = [True] * n
-        self.n_steps = [0] * n
-        self.exists = False
+    def __init__(self, nets: Nets, patience: int | None) -> None:
+        self.nets, self.patience = nets, patience
+        self.score, self.active = [-math.inf] * nets.k, [True] * nets.k
+        self.step, self.n_steps = [0] * nets.k, [0] * nets.k
+        self.kept: list[Tensor] = []  # state of the nets, then the output layer
 
-    def offer(self, step: int, score: list[float] | None, loss: StepLoss) -> None:
-        """Keep the members that beat their best; all of them when there is no score."""
-        if self.keep_at is not None:
-            better = [last >= step for last in self.keep_at]  # the latest, if training ends before
-        elif score is None:
-            better = list(self.active)
+    def offer(self, step: int, scores: list[float] | None, loss: MLRLoss) -> None:
+        """Keep the nets that beat their best; all of them when there is no score."""
+        every = range(self.nets.k)
+        if scores is None:
+            better = [k for k in every if self.active[k]]
         else:  # NaN beats nothing
-            pairs = zip(score, self.score, self.active, strict=True)
-            better = [active and new > old for new, old, active in pairs]
-            self.score = [
-                new if b else old for new, old, b in zip(score, self.score, better, strict=True)
-            ]
-        if not self.exists:
-            better = [True] * len(better)
-            self.snapshot = self.members.snapshot()
-            self.coef, self.intercept = loss.coef.clone(), loss.intercept.clone()
-            self.exists = True
-        elif all(better):
-            self.members.update(self.snapshot, better)
-            self.coef.copy_(loss.coef)
-            self.intercept.copy_(loss.intercept)
-        elif any(better):
-            self.members.update(self.snapshot, better)
-            index = torch.tensor(better)
-            self.coef[index], self.intercept[index] = loss.coef[index], loss.intercept[index]
-        self.step = [step if b else old for b, old in zip(better, self.step, strict=True)]
-
-    def exhausted(self, step: int) -> bool:
-        """Whether no member can improve any more."""
-        for k, active in enumerate(self.active):
-            if active:
+            better = [k for k in every if self.active[k] and scores[k] > self.score[k]]
+        for k in better:
+            self.score[k] = self.score[k] if scores is None else scores[k]
+        chosen = better if self.kept else list(every)
+        for k in chosen:
+            self.step[k] = step
+        for k in every:
+            if self.active[k]:  # an end by patience counts from the next step on
                 self.n_steps[k] = step + 1
-                if self.keep_at is not None:
-                    self.active[k] = step < self.keep_at[k]
-                elif self.patience is not None:
-                    self.active[k] = step - self.step[k] < self.patience
-        return not any(self.active)
+                self.active[k] = self.patience is None or step - self.step[k] < self.patience
+        self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
 
-    def result(self, records: list[dict[str, list[float]]], trace: list[Tensor]) -> list[Trained]:
-        self.members.restore(self.snapshot)
-        traced = torch.stack(trace, 1) if trace else None  # (K, S, m, c)
-        return [
-            Trained(
-                net,
-                self.coef[k].clone(),
-                self.intercept[k].clone(),
-                self.step[k],
-                self.score[k],
-                History([{name: v[k] for name, v in record.items()} for record in records[:n]]),
-                None if traced is None else traced[k],
-            )
-            # a member that ended early has no later history
-            for k, (net, n) in enumerate(zip(self.members.unstack(), self.n_steps, strict=True))
+    def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
+        if not self.kept:
+            self.kept = [tensor.clone() for tensor in state]
+        index = slice(None) if len(chosen) == self.nets.k else chosen
+        for kept, tensor in zip(self.kept, state, strict=True):
+            kept[index] = tensor[index]
+
+    def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
+        """The nets at their best; one that ended early has no later history."""
+        *state, coef, intercept = self.kept
+        for tensor, kept in zip(self.nets.state().values(), state, strict=True):
+            tensor.copy_(kept)
+        self.nets.zero_grad()
+        histories = [
+            History([{name: part[k] for name, part in record.items()} for record in records[:n]])
+            for k, n in enumerate(self.n_steps)
         ]
-
-
-@torch.no_grad()
-def _predict(hidden: Tensor, loss: StepLoss) -> Tensor:
-    """Outputs ``(K, n, c)`` by the layers that were just solved."""
-    return torch.baddbmm(loss.intercept.unsqueeze(1), hidden, loss.coef)
-
-
-def _lambda(members: Members) -> list[float] | None:
-    if "head.log_lambda" not in members:
-        return None
-    return [math.exp(value) for value in members.head("log_lambda").tolist()]
-
-
-def _record(step: int, loss: StepLoss) -> dict[str, list[float]]:
-    """What a step says of each member; refused when a loss is not finite."""
-    parts = {"loss": loss.value, "fit_true": loss.fit_true}
-    if loss.fit_permuted is not None:
-        parts["fit_permuted"] = loss.fit_permuted
-    values = torch.stack(list(parts.values())).detach().tolist()
-    if not all(map(math.isfinite, values[0])):
-        raise NonFiniteError("the loss is not finite.")
-    record = {"step": [float(step)] * len(loss.value)}
-    record.update(zip(parts, values, strict=True))
-    return record
-
-
-def _warn_diverged(step: int, best: _Best, config: TrainingConfig) -> None:
-    warnings.warn(
-        f"Training diverged at step {step}; the best iteration before that, {best.step[0]}, "
-        f"is kept. Try a smaller max_lr (now {config.max_lr:g}).",
-        NumericalWarning,
-        stacklevel=4,
-    )
+        traced = torch.stack(trace, 1) if trace else None
+        return Trained(self.nets, coef, intercept, self.step, self.score, histories, traced)

@@ -1,47 +1,13 @@
-"""Validation scores, higher is better, one per member."""
+"""Validation scores beside R², one per net; higher is better."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from adacap.core.losses import LOSSES
-from adacap.core.tikhonov import weighted_mean
+from adacap.core.mlr import LOSSES
 
-__all__ = ["SCORES", "auc", "r2", "scorer"]
-
-
-def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Coefficient of determination over all targets.
-
-    Parameters
-    ----------
-    prediction, targets : Tensor of shape (K, n, c)
-    weight : Tensor of shape (K, n), optional
-
-    Returns
-    -------
-    Tensor of shape (K,)
-
-    Examples
-    --------
-    >>> y = torch.tensor([[[1.0], [2.0], [3.0]]])
-    >>> r2(y, y).item(), r2(torch.full_like(y, 2.0), y).item()
-    (1.0, 0.0)
-    """
-    return _r2_against(targets, weight)(prediction)
-
-
-def _r2_against(targets: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """R² of predictions for these targets, whose own spread is computed once."""
-    w = None if weight is None else weight.unsqueeze(-1)
-    spread = _squares(targets, weighted_mean(targets, w), w).clamp_min(1e-12)
-    return lambda prediction: 1 - _squares(targets, prediction, w) / spread
-
-
-def _squares(targets: Tensor, others: Tensor, w: Tensor | None) -> Tensor:
-    squares = (targets - others).square()
-    return (squares if w is None else w * squares).sum((-2, -1))
+__all__ = ["LOSS_SCORES", "auc"]
 
 
 def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -107,36 +73,10 @@ def _auc_then(loss: str) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
     return score
 
 
-SCORES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
-    "r2": r2,
+LOSS_SCORES: dict[str, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {
     "auc_bce": _auc_then("bce"),
     "auc_ce": _auc_then("ce"),
     "neg_rmse": _negative("rmse"),
     "neg_bce": _negative("bce"),
     "neg_ce": _negative("ce"),
 }
-
-
-def scorer(name: str, targets: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """A score of ``SCORES`` for targets that stay the same from step to step.
-
-    Parameters
-    ----------
-    name : str
-    targets : Tensor of shape (K, n, c)
-    weight : Tensor of shape (K, n) or None
-
-    Returns
-    -------
-    callable
-        From predictions ``(K, n, c)`` to scores ``(K,)``.
-
-    Examples
-    --------
-    >>> y = torch.tensor([[[1.0], [2.0], [3.0]]])
-    >>> scorer("r2", y, None)(y)
-    tensor([1.])
-    """
-    if name == "r2":
-        return _r2_against(targets, weight)
-    return lambda prediction: SCORES[name](prediction, targets, weight)

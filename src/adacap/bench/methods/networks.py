@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adacap.bench.methods.factory import EVERY_KIND, REGRESSION, Factory, check_kind
-from adacap.bench.methods.registry import Method, threads
+from adacap.bench.methods.registry import Method
 
 __all__ = ["METHODS", "Preset"]
 
@@ -21,7 +21,7 @@ _ARCHITECTURES = {
     "batch-resblock": "2 residual blocks, 50 epochs in batches of 256, an hour at most",
     "glu-mlp": "3 gated blocks",
 }
-# The keys of adacap.estimators.factory.MLR_NETS.
+# The keys of adacap.estimators.presets.MLR_NETS.
 _MLR_NETS = {
     "mlr-1": "1 × 1024 ReLU, MLR loss with structured dithering",
     "mlr-2": "2 × 1024 ReLU, the same",
@@ -58,7 +58,6 @@ class Preset:
             "regression" if kind == "regression" else "classification",
             preprocessing="none",
             random_state=seed,
-            n_jobs=threads(),
         )
 
 

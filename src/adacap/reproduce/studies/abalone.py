@@ -116,7 +116,7 @@ def _dynamic_methods(scale: Scale) -> dict[str, Any]:
     return {
         scheme: variant(
             f"{scheme}-{net}-dynamics", net if scheme == "plain" else f"{scheme}-{net}", category,
-            refit_net=False, probe=_curves,
+            refit="head", probe=_curves,
         )
         for scheme, category in _SCHEMES.items()
     }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adacap.bench.methods import Method, threads
+from adacap.bench.methods import Method
 from adacap.bench.sources import Source
 from adacap.bench.split import Split
 from adacap.reproduce.figure import Figure, Panel, Series
@@ -46,16 +46,14 @@ class _Build:
         return AdaCapClassifier(
             architecture=_Backbone(0.25 if self.scheme == "plain" else 0.0),
             scheme=self.scheme,
-            optimizer="adadelta",
+            optimizer=("adadelta", "constant"),
             max_lr=1.0,
-            scheduler="constant",
             weight_decay=0.0,
             batch_size=64,
             max_iter=self.max_iter,
-            validation_fraction=0.0,
+            validation=0.0,
             fit_intercept=False,
             preprocessing="none",
-            n_jobs=threads(),
             random_state=seed,
         )
 

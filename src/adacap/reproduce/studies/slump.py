@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from adacap.architectures import Architecture
 from adacap.reproduce.item import Scale, exceeds
 from adacap.reproduce.methods import training, variant
 from adacap.reproduce.table_item import Cell, Rows, Rule, table_item
@@ -30,7 +31,8 @@ def _dropout_cells(scale: Scale) -> list[Cell]:
             _dropout_label(rate, norm), TASK,
             variant(
                 f"adacap-fast-mlp-drop-{round(10 * rate)}{'-norm' if norm else ''}",
-                "adacap-fast-mlp", dropout=rate, batch_norm=norm, probe=training,
+                "adacap-fast-mlp", probe=training,
+                architecture=Architecture("mlp", dropout=rate, batch_norm=norm),
             ),
             _PAPER_DROPOUT[rate][norm], "with BN" if norm else "without BN", rate,
         )

@@ -30,9 +30,7 @@ def _correlations(estimator: Any, split: Any) -> dict[str, Any]:
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    backbone = estimator.members_[0].network[0]
-    layers = [p for p in backbone.parameters() if p.ndim == 2]
-    weights = layers[-1].detach().cpu().numpy().astype(np.float64)
+    weights = estimator.members_[0].last_weights.double().cpu().numpy()
     C = np.abs(np.corrcoef(weights))  # (J, J)
     distance = np.clip(1 - (C + C.T) / 2, 0, None)
     np.fill_diagonal(distance, 0)
@@ -60,7 +58,7 @@ def _methods(scale: Scale) -> dict[str, Method]:
     return {
         title: variant(
             f"{title.lower().replace(' ', '-')}-{net}-weights", f"{before}{net}", category,
-            dropout=0.0, batch_norm=False, weight_decay=decay, probe=_correlations,
+            architecture="mlp", weight_decay=decay, probe=_correlations,  # no dropout, no norm
         )
         for title, before, category, decay in _SCHEMES
     }  # fmt: skip

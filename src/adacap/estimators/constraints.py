@@ -1,0 +1,300 @@
+"""What each constructor parameter accepts, as one table; checked when ``fit`` is called."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from adacap.architectures import BACKBONES, Architecture
+from adacap.estimators.encoder import POLICIES, TableEncoder
+from adacap.estimators.settings import SCHEMES
+from adacap.training.config import OPTIMIZERS, SCHEDULERS
+
+if TYPE_CHECKING:
+    from adacap.estimators._base import AdaCapBase
+
+__all__ = [
+    "CLASSIFIER", "CONSTRAINTS", "MLR_CLASSIFIER", "MLR_CONSTRAINTS", "Constraint", "Kind",
+    "check_parameters",
+]  # fmt: skip
+
+# --------------------------------------------------------------------------- kinds of values
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of value: how it is called in an error, and how to tell it."""
+
+    text: str
+    test: Callable[[Any], bool]
+    names: Collection[str] = ()  # to choose from, where it is a name
+
+    @property
+    def texts(self) -> list[str]:
+        """What will do, in words; names stand for themselves."""
+        names = list(map(repr, self.names))
+        return [self.text.format(names=", ".join(names))] if self.text else names
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_real(value) and 0 < value < inf
+
+
+def _integer(least: int) -> Kind:
+    return Kind(f"an integer of at least {least}", lambda v: _is_int(v) and v >= least)
+
+
+def _name(*names: str) -> Kind:
+    return Kind("", lambda v: isinstance(v, str) and v in names, names)
+
+
+def _listing(kind: str, test: Callable[[Any], bool], least: int = 1) -> Kind:
+    def fits(value: Any) -> bool:
+        many = isinstance(value, list | tuple) or (
+            isinstance(value, np.ndarray) and value.ndim == 1
+        )
+        return many and len(value) >= least and all(test(item) for item in value)
+
+    return Kind(kind, fits)
+
+
+def _is_architecture(value: Any) -> bool:
+    known = isinstance(value, str) and (value == "auto" or value in BACKBONES)
+    return known or isinstance(value, Architecture)
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, nn.Module | str)
+
+
+def _is_optimizer(value: Any) -> bool:
+    return isinstance(value, str) and value.lower() in OPTIMIZERS
+
+
+def _is_scheduler(value: Any) -> bool:
+    known = isinstance(value, str) and value.lower() in SCHEDULERS
+    return known or value is None or _is_function(value)
+
+
+def _is_pair(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    return (_is_optimizer(value[0]) or _is_function(value[0])) and _is_scheduler(value[1])
+
+
+def _is_device(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(torch.device(value))
+    except RuntimeError:
+        return False
+
+
+def _is_callback(value: Any) -> bool:
+    moments = ("on_start", "on_step", "on_end")
+    return not isinstance(value, type) and all(hasattr(value, moment) for moment in moments)
+
+
+def _is_epochs(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"0*[1-9]\d* epochs?", value) is not None
+
+
+def _is_options(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() <= TableEncoder().get_params().keys()
+
+
+AUTO = _name("auto")
+NONE = Kind("None", lambda v: v is None)
+BOOL = Kind("True or False", lambda v: isinstance(v, bool | np.bool_))
+SHARE = Kind("a number in [0, 1)", lambda v: _is_real(v) and 0 <= v < 1)
+POSITIVE = Kind("a positive number", _is_positive)
+NOT_NEGATIVE = Kind("a number of at least 0", lambda v: _is_real(v) and 0 <= v < inf)
+SEED = Kind(
+    "an integer of at least 0, a numpy Generator or a numpy RandomState",
+    lambda v: (_is_int(v) and v >= 0) or isinstance(v, np.random.Generator | np.random.RandomState),
+)
+
+# ------------------------------------------------------------------------------- the tables
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a parameter accepts.
+
+    Parameters
+    ----------
+    kinds : tuple of Kind
+        Any of them will do.
+    default : object
+    since : str, default="0.1"
+        Version that brought the parameter.
+    """
+
+    kinds: tuple[Kind, ...]
+    default: Any
+    since: str = "0.1"
+
+    @property
+    def accepts(self) -> str:
+        """What will do, in words."""
+        *most, last = (text for kind in self.kinds for text in kind.texts)
+        return f"{', '.join(most)} or {last}" if most else last
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value that is of none of the kinds.
+
+        Examples
+        --------
+        >>> CONSTRAINTS["scheme"].check("scheme", "tikonov")
+        Traceback (most recent call last):
+        ValueError: scheme must be 'auto', 'adacap', ... or 'plain', got 'tikonov'. Did you mean ...
+        """
+        if not any(kind.test(value) for kind in self.kinds):
+            hint = "".join(self._hints(value))
+            raise ValueError(f"{name} must be {self.accepts}, got {value!r}.{hint}")
+
+    def _hints(self, value: Any) -> Iterator[str]:
+        names = [name for kind in self.kinds for name in kind.names]
+        for word in value if isinstance(value, list | tuple) else [value]:
+            near = difflib.get_close_matches(str(word), names, n=1)
+            if isinstance(word, str) and near and near[0] != word:
+                yield f" Did you mean {near[0]!r}?"
+        if isinstance(value, nn.Module):
+            yield " Each net starts fresh, so pass what builds it, not a network."
+
+
+CONSTRAINTS: dict[str, Constraint] = {
+    "architecture": Constraint(
+        (
+            AUTO,
+            Kind("one of {names}", _is_architecture, BACKBONES),
+            Kind("an Architecture", lambda v: isinstance(v, Architecture)),
+            _listing("a list of these", _is_architecture),
+            Kind("a function d_in -> nn.Module", _is_function),
+        ),
+        "auto",
+    ),
+    "scheme": Constraint((AUTO, _name(*SCHEMES)), "auto"),
+    "width": Constraint((_integer(1),), 128),
+    "depth": Constraint((NONE, _integer(1), _listing("a list of these", _integer(1).test)), None),
+    "n_estimators": Constraint((AUTO, _integer(1)), "auto"),
+    "preprocessing": Constraint(
+        (_name(*POLICIES), Kind("a dict of options of TableEncoder", _is_options)), "default"
+    ),
+    "validation": Constraint((AUTO, _name("folds"), SHARE), "auto"),
+    "calibration_fraction": Constraint((SHARE,), 0.0),
+    "max_iter": Constraint(
+        (AUTO, _integer(1), Kind("text such as '20 epochs'", _is_epochs)), "auto"
+    ),
+    "max_lr": Constraint((AUTO, POSITIVE), "auto"),
+    "batch_size": Constraint((AUTO, _integer(1)), "auto"),
+    "optimizer": Constraint(
+        (
+            Kind("the name of a torch optimizer", _is_optimizer, OPTIMIZERS),
+            Kind("a function (param_groups, lr=...) -> Optimizer", _is_function),
+            Kind(
+                "a pair (optimizer, scheduler) whose scheduler is one of {names}, a function "
+                "(optimizer, n_steps) -> LRScheduler or None",
+                _is_pair,
+                SCHEDULERS,
+            ),
+        ),
+        "adamw",
+    ),
+    "weight_decay": Constraint((AUTO, NOT_NEGATIVE), "auto"),
+    "patience": Constraint((NONE, _integer(1)), None),
+    "refit": Constraint((AUTO, _name("net", "head", "none")), "auto"),
+    "n_permutations": Constraint((_integer(0),), 16),
+    "lambda_init": Constraint(
+        (
+            AUTO,
+            _name("max_sensitivity"),
+            POSITIVE,
+            _listing("a sequence of at least 2 positive numbers", _is_positive, 2),
+        ),
+        "auto",
+    ),
+    "fit_intercept": Constraint((BOOL,), True),
+    "time_limit": Constraint(
+        (NONE, Kind("a positive number of seconds", lambda v: _is_real(v) and v > 0)), None
+    ),
+    "warm_start": Constraint((BOOL,), False),
+    "device": Constraint(
+        (NONE, Kind("the name of a torch device such as 'cpu' or 'cuda'", _is_device)), None
+    ),
+    "random_state": Constraint((NONE, SEED), None),
+    "callbacks": Constraint(
+        (NONE, _listing("a sequence of adacap.training.Callback objects", _is_callback, 0)), None
+    ),
+    "verbose": Constraint((BOOL, _integer(0)), 0),
+}
+"""Parameters of :class:`AdaCapRegressor`."""
+
+_SELECT_BY = Constraint((_name("loss", "auc", "r2"),), "loss")
+
+CLASSIFIER: dict[str, Constraint] = {
+    **CONSTRAINTS,
+    "calibration_fraction": Constraint((SHARE, NONE), 0.0),
+    "select_by": _SELECT_BY,
+}
+"""Parameters of :class:`AdaCapClassifier`."""
+
+_DEPTH = Constraint((_integer(1), _listing("a list of these", _integer(1).test)), 2)
+
+MLR_CONSTRAINTS: dict[str, Constraint] = {
+    **{
+        name: CONSTRAINTS[name]
+        for name in (
+            "n_permutations", "max_iter", "max_lr", "batch_size", "preprocessing", "time_limit",
+            "device", "random_state", "callbacks", "verbose",
+        )
+    },
+    "depth": _DEPTH,
+    "width": replace(CONSTRAINTS["width"], default=1024),
+    "scheme": Constraint((_name(*SCHEMES),), "adacap-gap"),
+    "structured_dither": Constraint((NOT_NEGATIVE,), 1.0),
+    "target_dither": Constraint((AUTO, NOT_NEGATIVE), "auto"),
+    "dither_form": Constraint((_name("halved", "fitted", "printed"),), "halved"),
+    "lambda_init": Constraint(CONSTRAINTS["lambda_init"].kinds[1:], "max_sensitivity"),
+    "fit_intercept": replace(CONSTRAINTS["fit_intercept"], default=False),
+    "initialization": Constraint((_name("glorot", "glorot-relu", "kaiming"),), "glorot"),
+    "optimizer": replace(CONSTRAINTS["optimizer"], default=("adam", "constant")),
+    "validation": Constraint((_name("folds"), SHARE), 0.2),
+    "refit": Constraint((_name("net", "head", "none"),), "head"),
+    "n_estimators": Constraint((_integer(1),), 1),
+    "top": Constraint((NONE, _integer(1)), None),
+}  # fmt: skip
+"""Parameters of :class:`~adacap.estimators.mlr_net.MLRNetRegressor`."""
+
+MLR_CLASSIFIER: dict[str, Constraint] = {
+    **MLR_CONSTRAINTS,
+    "select_by": replace(_SELECT_BY, default="r2"),
+}
+"""Parameters of :class:`~adacap.estimators.mlr_net.MLRNetClassifier`."""
+
+
+def check_parameters(estimator: AdaCapBase) -> None:
+    """Refuse parameters that cannot work, by name, value and what is accepted.
+
+    Parameters
+    ----------
+    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
+    """
+    for name, constraint in estimator._constraints.items():
+        constraint.check(name, getattr(estimator, name))
