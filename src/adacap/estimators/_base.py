@@ -258,7 +258,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         codec, encoder = data.codec, data.encoder
         return {
             **summary(chosen, before),
-            "settings_": settings,
+            "settings_": settings.of_nets(kept),
             "capacity_": replace(capacity, scheme=settings.scheme),
             "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,

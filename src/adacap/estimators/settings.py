@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
 from adacap.estimators.encoder import encoder_options
@@ -21,8 +21,6 @@ __all__ = [
     "CLASSIFICATION", "MOST_HELD", "REGRESSION", "SCHEMES", "TUNED", "Net", "Settings",
     "kinds_of_nets", "most_nets", "optimizer_pair", "resolve",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 SCHEMES = ("adacap", "adacap-gap", "tikhonov", "plain")
 
@@ -81,8 +79,8 @@ class Settings:
     """Every setting of a fit, with ``"auto"`` replaced by what it stood for.
 
     Members of a bag may differ in ``architecture``, ``depth``, ``max_iter`` and ``max_lr``: these
-    then hold a tuple with one value per net. None means "not used", or that the estimator has no
-    such parameter.
+    then hold a tuple with one value per net that was kept. None means "not used", or that the
+    estimator has no such parameter.
 
     Attributes
     ----------
@@ -125,13 +123,13 @@ class Settings:
     (True, False)
     """
 
-    scheme: str
+    scheme: Literal["adacap", "adacap-gap", "tikhonov", "plain"]
     architecture: Architecture | str | tuple[Architecture | str, ...]
     width: int | None
     depth: int | tuple[int | None, ...] | None
     n_estimators: int
-    preprocessing: str
-    validation: float | str
+    preprocessing: Literal["default", "paper", "none"]
+    validation: float | Literal["folds"]
     calibration_fraction: float | None
     max_iter: int | tuple[int, ...]
     max_lr: float | tuple[float, ...]
@@ -140,16 +138,16 @@ class Settings:
     scheduler: str | None
     weight_decay: float
     patience: int | None
-    refit: str
+    refit: Literal["net", "head", "none"]
     n_permutations: int
-    lambda_init: float | str | tuple[float, ...]
+    lambda_init: float | tuple[float, ...] | Literal["max_sensitivity"]
     fit_intercept: bool
     time_limit: float | None
-    select_by: str | None = None
+    select_by: Literal["loss", "auc", "r2"] | None = None
     structured_dither: float | None = None
     target_dither: float | None = None
-    dither_form: str | None = None
-    initialization: str | None = None
+    dither_form: Literal["halved", "fitted", "printed"] | None = None
+    initialization: Literal["glorot", "glorot-relu", "kaiming"] | None = None
     top: int | None = None
     auto: tuple[str, ...] = ()
 
@@ -176,10 +174,17 @@ class Settings:
 
     def of_net(self, k: int) -> Settings:
         """Settings of one net of a mixed bag."""
+        return self.of_nets([k])
+
+    def of_nets(self, kept: Sequence[int]) -> Settings:
+        """Settings of some of the nets of a mixed bag."""
         mixed = {name: getattr(self, name) for name in _PER_NET}
-        return replace(
-            self, **{name: v[k] if isinstance(v, tuple) else v for name, v in mixed.items()}
-        )
+        chosen = {
+            name: _one_or_each([values[k] for k in kept])
+            for name, values in mixed.items()
+            if isinstance(values, tuple)
+        }
+        return replace(self, **chosen)
 
     def to_dict(self) -> dict[str, Any]:
         """Settings as plain data, for a model file."""
@@ -198,6 +203,12 @@ class Settings:
         True
         """
         found = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        for name in _PER_NET:
+            n_kept = found["top"] or found["n_estimators"]
+            if isinstance(found[name], tuple) and len(found[name]) != n_kept:
+                raise ValueError(f"{name} has no value for each net: {found[name]!r}.")
+        if found["lambda_init"] == ():
+            raise ValueError("lambda_init has no values to choose from.")
         return cls(**{**found, "architecture": _each(_restore, found["architecture"])})
 
 
@@ -305,7 +316,7 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
         patience=None if told["patience"] is None else int(told["patience"]),
         refit=refit,
         n_permutations=int(told["n_permutations"]),
-        lambda_init=start if isinstance(start, str) else _numbers(start),
+        lambda_init="max_sensitivity" if isinstance(start, str) else _numbers(start),
         fit_intercept=bool(told["fit_intercept"]),
         time_limit=_number_or_none(told["time_limit"]),
         **{name: value(name) for name in _ONLY_SOME if name in told},
