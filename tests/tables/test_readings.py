@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adacap import AdaCapRegressor, TableEncoder
+from adacap import AdaCapRegressor, TableEncoder, load
 from adacap.tables.columns import Column, read_column
 from adacap.tables.plan import ColumnPlan
 from adacap.tables.readings import Reading, find_reading
@@ -156,3 +156,15 @@ def test_only_columns_of_text_are_read():
     numbers = Column("numeric", np.array([1.0]))
     assert find_reading(numbers) is None
     assert Reading("number").read(numbers) is numbers
+
+
+def test_options_of_the_encoder_are_saved_with_the_model(tmp_path):
+    options = {"read_text": "%d/%m/%Y", "max_levels": 5}
+    model = AdaCapRegressor(max_iter=2, width=4, n_estimators=1, preprocessing=options)
+    model.fit(FRAME.drop(columns="name"), FRAME["rooms"]).save(tmp_path / "m.adacap")
+    again = load(tmp_path / "m.adacap")
+    assert again.preprocessing == options
+    assert again.encoder_.read_text == "%d/%m/%Y"
+    assert again.settings_.preprocessing == "default"
+    with pytest.raises(ValueError, match="preprocessing must be .* or a dict of options"):
+        model.set_params(preprocessing={"read": False}).fit(FRAME, FRAME["rooms"])
