@@ -166,5 +166,5 @@ def test_options_of_the_encoder_are_saved_with_the_model(tmp_path):
     assert again.preprocessing == options
     assert again.encoder_.read_text == "%d/%m/%Y"
     assert again.settings_.preprocessing == "default"
-    with pytest.raises(ValueError, match="preprocessing must be .* or a dict of options"):
+    with pytest.raises(ValueError, match=r"preprocessing must be .* or a dict of options"):
         model.set_params(preprocessing={"read": False}).fit(FRAME, FRAME["rooms"])
