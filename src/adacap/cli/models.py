@@ -40,7 +40,7 @@ def build(
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
-    from adacap.estimators.encoder import encoder_options
+    from adacap.estimators.preprocessing import encoder_options
 
     options: dict[str, Any] = {"random_state": seed}
     if time_limit is not None:
@@ -88,7 +88,8 @@ def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:
 
 def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
     """Encoder that a model would learn on all rows, to say what becomes of the columns."""
-    from adacap.estimators.encoder import TableEncoder, encoder_options
+    from adacap.estimators.encoder import TableEncoder
+    from adacap.estimators.preprocessing import encoder_options
     from adacap.estimators.tables import read_table
 
     encoder = TableEncoder(**encoder_options(model.preprocessing))

@@ -23,7 +23,6 @@ from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
-from adacap.estimators.encoder import Preprocessing
 from adacap.estimators.fitting import Recipe, Rows, fit_members
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
@@ -37,6 +36,7 @@ from adacap.estimators.inputs import (
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.preparing import Codec, Preparation, Samples
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out

@@ -25,8 +25,8 @@ from adacap.estimators.calibration import (
     reliability,
 )
 from adacap.estimators.constraints import CLASSIFIER
-from adacap.estimators.encoder import Preprocessing
 from adacap.estimators.held_out import Evidence
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
 from adacap.training.callbacks import Callback

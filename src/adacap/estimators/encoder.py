@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +27,9 @@ from adacap.tables.plan import Cells, ColumnPlan, TargetMean
 from adacap.tables.readings import check_read_text
 from adacap.tables.telling import tell_column
 
-__all__ = ["POLICIES", "Preprocessing", "TableEncoder", "encoder_options"]
-
-Preprocessing: TypeAlias = Literal["default", "paper", "none"] | dict[str, Any]
+__all__ = ["POLICIES", "TableEncoder"]
 
 Matrix = npt.NDArray[np.float32]
-
-
-def encoder_options(preprocessing: Preprocessing) -> dict[str, Any]:
-    """Options of the encoder that an estimator's parameter ``preprocessing`` asks for.
-
-    Examples
-    --------
-    >>> encoder_options({"read_text": False})
-    {'policy': 'default', 'read_text': False}
-    """
-    if isinstance(preprocessing, str):
-        return {"policy": preprocessing}
-    return {"policy": "default", **preprocessing}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):

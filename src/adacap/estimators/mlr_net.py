@@ -13,8 +13,8 @@ from adacap.estimators._base import AdaCapBase, OptimizerPair, RandomState, Sche
 from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.constraints import MLR_CLASSIFIER, MLR_CONSTRAINTS
-from adacap.estimators.encoder import Preprocessing
 from adacap.estimators.fitting import Recipe
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import MLR_NETS
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
-from adacap.estimators.encoder import Preprocessing, TableEncoder, encoder_options
+from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.fitting import Rows
 from adacap.estimators.inputs import (
     as_input,
@@ -19,6 +19,7 @@ from adacap.estimators.inputs import (
     refuse_other_shape,
     row_weights,
 )
+from adacap.estimators.preprocessing import Preprocessing, encoder_options
 from adacap.estimators.rows import hold_out, merge_rows
 from adacap.estimators.tables import Table, read_texts
 from adacap.estimators.targets import ClassCodec, RegressionCodec

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
-from adacap.estimators.encoder import encoder_options
+from adacap.estimators.preprocessing import encoder_options
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
