@@ -496,6 +496,7 @@ DROP = object()
 MAY_BE_NULL = {
     "depth", "patience", "time_limit", "device", "calibration_fraction", "select_by",
     "random_state", "callbacks", "names", "sample_shape", "effective_dof", "clip", "levels",
+    "reading",
     "scheduler",
 }  # fmt: skip
 SOURCES = ("saved_frame", "saved_classes", "saved_own", "saved_images")

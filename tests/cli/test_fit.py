@@ -120,10 +120,10 @@ def test_targets_that_are_refused(call, tmp_path, values, message):
 
 
 def test_text_is_no_regression_target(call, tmp_path):
-    path = target_table(tmp_path, ["1,5 €", "2,5 €"] * 15)
+    path = target_table(tmp_path, ["small", "large"] * 15)
     result = call("fit", path, "-t", "y", "--task", "regression")
     assert result.exit_code == 1
-    assert "holds text such as '1,5 €'" in result.stderr
+    assert "holds text such as 'small'" in result.stderr
 
 
 def test_a_count_is_taken_if_it_is_meant(call, tmp_path):

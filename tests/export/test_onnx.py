@@ -204,7 +204,7 @@ def test_numbers_of_eight_digits_need_float64(frame, target, tmp_path):
 
 def test_a_text_that_marks_missing_cells(tmp_path, seed):
     X = pd.DataFrame({"note": ["", "a", "b", None] * 10, "x": np.arange(40.0)})
-    model = AdaCapRegressor(**TINY).fit(X, np.arange(40.0))
+    model = AdaCapRegressor(**TINY, preprocessing={"read_text": False}).fit(X, np.arange(40.0))
     message = r"missing_text='' is to mean a missing cell, but it is a value of column 'note'"
     with pytest.raises(ValueError, match=message):
         to_onnx(model, tmp_path / "m.onnx")
@@ -327,3 +327,18 @@ def test_any_table(tmp_path_factory, pair, policy, classify):
     path = tmp_path_factory.mktemp("any") / "m.onnx"
     assert_same(model, path, train)
     assert_same(model, path, new)
+
+
+def test_text_that_spells_numbers_is_given_as_numbers(tmp_path):
+    X = pd.DataFrame({"size": [f"{k:,} m²" for k in range(900, 960)], "x": np.arange(60.0) % 7})
+    model = AdaCapRegressor(**TINY).fit(X, np.arange(60.0))
+    assert_same(model, tmp_path / "m.onnx", X)
+    assert onnx_inputs(model, X)["size"][0, 0] == 900.0
+
+
+def test_free_text_is_refused_with_the_way_out(tmp_path):
+    texts = [f"a flat of {k} rooms with a view of garden {k}" for k in range(60)]
+    model = AdaCapRegressor(**TINY).fit(pd.DataFrame({"text": texts}), np.arange(60.0))
+    with pytest.raises(ValueError, match=r"free text cannot be exported.*adacap\.lite"):
+        to_onnx(model, tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

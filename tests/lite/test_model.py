@@ -187,7 +187,6 @@ def test_a_table_without_names_warns_as_predict_does(frame, target, reload):
     [
         lambda X: X.rename(columns={"colour": "color"}),
         lambda X: X.drop(columns=["size", "rooms"]),
-        lambda X: X.assign(extra=1, more=2),
         lambda X: X.assign(size="much"),
         lambda X: X.assign(when=1.0),
         lambda X: X.assign(colour=5),

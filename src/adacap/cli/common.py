@@ -26,7 +26,7 @@ _TEXT = "Text files"
 _WIDE = 10_000  # columns of a terminal that cuts nothing
 Separator = Annotated[
     str | None,
-    typer.Option(help="Between cells; 'tab' for tabs.", show_default="found out",
+    typer.Option(help="Between cells; 'tab', or 'space' for any blanks.", show_default="found out",
                  rich_help_panel=_TEXT),
 ]  # fmt: skip
 Decimal = Annotated[
@@ -167,10 +167,12 @@ def text_options(
     import codecs
 
     from adacap.files import TextOptions
+    from adacap.files.sniff import SPACES
 
     separator = "\t" if separator in ("tab", r"\t") else separator
+    separator = SPACES if separator in ("space", " ", r"\s", SPACES) else separator
     for name, sign in (("separator", separator), ("decimal", decimal)):
-        if sign is not None and len(sign) != 1:
+        if sign is not None and len(sign) != 1 and (name, sign) != ("separator", SPACES):
             raise UsageError(f"--{name} must be one character, got {sign!r}.")
     if encoding is not None:
         try:

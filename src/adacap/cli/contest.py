@@ -86,7 +86,7 @@ def run_contest(
         part = _Part(loaded, kind, train, test)
         own = build(
             loaded.target.task, method, seed=seed + index,
-            n_estimators=n_estimators, time_limit=time_limit,
+            n_estimators=n_estimators, time_limit=time_limit, read_text=loaded.read_text,
         )  # fmt: skip
         for name, job in _jobs(own, methods, part, seed + index):
             on_step(done, total, name)
@@ -153,7 +153,9 @@ class _Part:
         self.kind = kind
         self.X_train, self.X_test = loaded.X.take(train), loaded.X.take(test)
         self.y_train, self.y_test = loaded.target.y[train], loaded.target.y[test]
-        self.x_train, self.x_test = encode(loaded.target, self.X_train, self.y_train, self.X_test)
+        self.x_train, self.x_test = encode(
+            loaded.target, self.X_train, self.y_train, self.X_test, loaded.read_text
+        )
         self.classes, codes = np.unique(loaded.target.y, return_inverse=True)
         self.codes_test = codes[test]
 

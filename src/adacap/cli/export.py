@@ -103,12 +103,12 @@ def _rows(estimator: Any, data: Path | None) -> tuple[Any, str]:
 
         rows = made_up_rows(estimator.encoder_)
         return rows, f"{len(rows)} made-up rows"
-    from adacap.cli.loading import find_columns
+    from adacap.cli.loading import file_kinds, find_columns
     from adacap.files import open_table
 
     names = estimator.encoder_.names_
     source = open_table(data, names or ())
     columns = find_columns(estimator, source) or list(source.names)
-    kinds = dict(zip(columns, (plan.kind for plan in estimator.encoder_.columns_), strict=False))
+    kinds = file_kinds(estimator, columns)
     batch = next(source.batches(columns, kinds=kinds, rows=_MOST_ROWS))
     return batch, f"{batch.num_rows} rows of {data.name}"

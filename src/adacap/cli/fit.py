@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +36,11 @@ __all__ = ["fit"]
 _COVERAGE = 0.9  # of the intervals that the test part judges
 
 Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet (file or folder), Feather, Excel; text also .gz.")
+    Path,
+    typer.Argument(
+        help="CSV, TSV, Parquet (file or folder), Feather, Excel, JSON lines; also .gz, .zip; - for"
+        " standard input."
+    ),
 ]
 TargetOption = Annotated[
     str, typer.Option("--target", "-t", help="Column to predict; several with commas.")
@@ -114,12 +119,14 @@ def fit(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text
     )
     _say_rows(loaded, as_json)
+    _say_columns(loaded, method, seed, as_json)
     n_fits = 2 if test_size and refit else 1
     options = {
         "method": method,
         "n_estimators": n_estimators,
         "time_limit": None if time_limit is None else time_limit / n_fits,
         "seed": seed,
+        "read_text": loaded.read_text,
     }
     outcome = _train(loaded, options, test_size, refit, report, force, as_json)
     _save(outcome.model, output, force)
@@ -129,7 +136,9 @@ def fit(
         "seconds": time.perf_counter() - start,
     }
     if as_json:
-        print_json({**loaded.facts(), "seed": seed, **outcome.facts})
+        unused = [plan.name for plan in outcome.model.encoder_.columns_ if plan.dropped]
+        facts = {**loaded.facts(), "dropped": [*loaded.dropped, *unused]}
+        print_json({**facts, "seed": seed, **outcome.facts})
         return
     _say_end(outcome, output, report, loaded)
 
@@ -148,7 +157,7 @@ def _train(
 ) -> Outcome:
     import numpy as np
 
-    from adacap.cli.models import split
+    from adacap.cli.models import repeated_rows, split
 
     everything = np.arange(len(loaded.target.y))
     train, test = split(loaded.target, test_size, options["seed"])
@@ -158,6 +167,9 @@ def _train(
         model = _fit_rows(loaded, options, everything, "Fitting", as_json)
         return Outcome(model, _model_facts(model, len(everything), 0, refit=False))
     say(f"Scores come from a model on {len(train):,} rows, tested on {len(test):,}.", as_json)
+    if text := repeated_rows(loaded.target, loaded.X, train, test):
+        loaded.notes.append(text)
+        note(text)
     model = _fit_rows(loaded, options, train, "Fitting for scores", as_json)
     scores = _scores(model, loaded, train, test)
     intervals = _coverage(model, loaded, test)
@@ -188,7 +200,9 @@ def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, qu
     if not quiet and label != "Fitting on all rows":
         say(f"Method: {describe(model, len(rows))}.")
     model.set_params(callbacks=[ProgressBar(label)])
-    model.fit(loaded.X.take(rows), loaded.target.y[rows])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
+        model.fit(loaded.X.take(rows), loaded.target.y[rows])
     model.set_params(callbacks=None)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model
@@ -283,6 +297,23 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
         f"from. Target: {names} ({target.task}: {target.why}).",
         as_json,
     )
+
+
+def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:
+    """What becomes of the columns that are not taken as they stand."""
+    from adacap.cli.models import build, column_doubts, fitted_encoder
+    from adacap.tables.telling import tell, told_table
+
+    model = build(loaded.target.task, method, seed=seed, read_text=loaded.read_text)
+    encoder = fitted_encoder(loaded.target, model, loaded.X)
+    for text in column_doubts(loaded.target, encoder, loaded.X):
+        loaded.notes.append(text)
+        note(text)
+    told = tell(encoder.columns_)
+    if told and not as_json:
+        say()
+        say(told_table(told))
+        say()
 
 
 def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:

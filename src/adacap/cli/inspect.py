@@ -120,6 +120,7 @@ def _training(member: Json) -> dict[str, Any]:
 
 def _column(plan: Json) -> dict[str, Any]:
     from adacap.tables.plan import ColumnPlan
+    from adacap.tables.telling import tell_column
 
     read = ColumnPlan.from_dict(plan)
     return {
@@ -127,6 +128,7 @@ def _column(plan: Json) -> dict[str, Any]:
         "kind": read.kind,
         "treatment": read.treatment,
         "outputs": len(read.outputs),
+        **tell_column(read).facts(),
     }
 
 
@@ -209,9 +211,15 @@ def _print_columns(facts: dict[str, Any]) -> None:
     policy = facts["preprocessing"]
     say(f"{len(facts['columns'])} columns become {n_out} inputs (preprocessing {policy!r}):")
     rows = [
-        [f"  {c['column']}", c["kind"], c["treatment"], str(c["outputs"])] for c in facts["columns"]
+        [f"  {c['column']}", c["kind"], c["treatment"], _reading(c), str(c["outputs"])]
+        for c in facts["columns"]
     ]
-    print_table(["  column", "kind", "treatment", "inputs"], rows, n_text=3)
+    print_table(["  column", "kind", "treatment", "read from text", "inputs"], rows, n_text=4)
+
+
+def _reading(column: dict[str, Any]) -> str:
+    is_read = column["read_as"] in ("number", "date", "text") or column["bad_cells"]
+    return f"{column['read_as']} {column['note']}" if is_read else ""
 
 
 def _print_training(training: list[dict[str, Any]]) -> None:

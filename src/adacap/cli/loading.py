@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from adacap.exceptions import ModelFileError
 if TYPE_CHECKING:
     from adacap.files import Source
 
-__all__ = ["find_columns", "load_model", "output_columns"]
+__all__ = ["file_kinds", "find_columns", "load_model", "output_columns"]
 
 _MOST_SHOWN = 10
 
@@ -32,7 +33,9 @@ def load_model(path: Path) -> Any:
 
 
 def find_columns(model: Any, source: Source) -> list[str] | None:
-    """Columns of a table that the model needs; None if it goes by position.
+    """Columns of a table that the model takes; None if it goes by position.
+
+    One that the model has dropped may be absent.
 
     Raises
     ------
@@ -44,13 +47,14 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
     names = model.encoder_.names_
     if names is None:
         return None
-    missing = [name for name in names if name not in source.names]
+    unused = {plan.name for plan in model.encoder_.columns_ if not plan.parts}
+    missing = [name for name in names if name not in source.names and name not in unused]
     if not missing:
-        return list(names)
-    unused = [name for name in source.names if name not in names]
+        return [name for name in names if name in source.names]
+    others = [name for name in source.names if name not in names]
     lines = []
     for name in missing[:_MOST_SHOWN]:
-        near = difflib.get_close_matches(name, unused, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
         lines.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
     more = ", …" if len(missing) > _MOST_SHOWN else ""
     raise FileError(
@@ -58,6 +62,24 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
         f"trained on: {', '.join(lines)}{more}. A column without values may stand in for one that "
         "is not known."
     )
+
+
+def file_kinds(model: Any, columns: Sequence[str], has_format: bool = False) -> dict[str, str]:
+    """Kind in which to read each column of a text file that the model takes.
+
+    What ``fit`` read from text is given as text again, and so read by the same rule; dates are not,
+    where the user says how they are written.
+    """
+    plans = list(model.encoder_.columns_)
+    if model.encoder_.names_ is not None:
+        by_name = {plan.name: plan for plan in plans}
+        plans = [by_name[name] for name in columns]
+    return {
+        name: plan.kind
+        if plan.reading is None or (has_format and plan.kind == "datetime")
+        else "categorical"
+        for name, plan in zip(columns, plans, strict=False)
+    }
 
 
 def output_columns(model: Any, X: Any, interval: float | None) -> dict[str, Any]:

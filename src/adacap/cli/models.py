@@ -12,7 +12,9 @@ from adacap.cli.common import UsageError
 if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
-__all__ = ["build", "describe", "encode", "split"]
+__all__ = [
+    "build", "column_doubts", "describe", "encode", "fitted_encoder", "repeated_rows", "split",
+]  # fmt: skip
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
@@ -25,6 +27,7 @@ def build(
     seed: int,
     n_estimators: int | None = None,
     time_limit: float | None = None,
+    read_text: bool | str = True,
 ) -> Any:
     """Unfitted estimator: a preset by name, or the default.
 
@@ -37,6 +40,7 @@ def build(
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
+    from adacap.estimators.preprocessing import encoder_options
 
     options: dict[str, Any] = {"random_state": seed}
     if time_limit is not None:
@@ -54,6 +58,9 @@ def build(
         model.set_params(n_estimators=n_estimators)
         if model.validation != "auto":  # one net per fold, whatever the preset says
             model.set_params(validation="folds" if n_estimators > 1 else 0.2)
+    if read_text is not True:
+        options = {**encoder_options(model.preprocessing), "read_text": read_text}
+        model.set_params(preprocessing=options)
     return model
 
 
@@ -79,16 +86,59 @@ def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:
     return train, test[np.isin(strata[test], strata[train])]
 
 
-def encode(target: Target, X_train: Any, y_train: Array, X_test: Any) -> tuple[Array, Array]:
-    """Tables as AdaCap's default preprocessing gives them to a net."""
+def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
+    """Encoder that a model would learn on all rows, to say what becomes of the columns."""
     from adacap.estimators.encoder import TableEncoder
+    from adacap.estimators.preprocessing import encoder_options
     from adacap.estimators.tables import read_table
+
+    encoder = TableEncoder(**encoder_options(model.preprocessing))
+    return encoder.fit(read_table(X), _coded(target, target.y))
+
+
+def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
+    """Sentences about leaks and a target that is hard to learn, with row numbers of the file."""
+    from adacap.estimators.tables import read_table
+    from adacap.estimators.telling import doubts
+
+    is_class = target.task == "classification"
+    numbers = np.flatnonzero(target.known) + 1
+    return doubts(encoder, read_table(X), target.y, is_class, target.names, numbers)
+
+
+def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:
+    """Sentence about test rows that are training rows too; empty if they are few."""
+    from adacap.estimators.tables import read_table
+
+    keys = read_table(X).row_keys()
+    codes = np.unique(target.y.reshape(len(target.y), -1), axis=0, return_inverse=True)[1]
+    rows = np.unique(np.column_stack([keys, codes.astype(np.uint64)]), axis=0, return_inverse=True)
+    whole = rows[1].ravel()
+    n_twice = int(np.isin(whole[test], whole[train]).sum())
+    if n_twice <= 0.01 * len(test):
+        return ""
+    return (
+        f"{n_twice:,} of the {len(test):,} test rows stand in the training part too, with the same "
+        "target: scores may be too good. Remove repeated rows, if they are copies."
+    )
+
+
+def _coded(target: Target, y: Array) -> Any:
     from adacap.estimators.targets import ClassCodec, RegressionCodec
 
     codec: Any = ClassCodec if target.task == "classification" else RegressionCodec
-    encoder = TableEncoder().set_output(transform="default")
-    coded = codec.fit(y_train).encode(y_train)
-    x_train = encoder.fit_transform(read_table(X_train), coded)
+    return codec.fit(y).encode(y)
+
+
+def encode(
+    target: Target, X_train: Any, y_train: Array, X_test: Any, read_text: bool | str = True
+) -> tuple[Array, Array]:
+    """Tables as AdaCap's default preprocessing gives them to a net."""
+    from adacap.estimators.encoder import TableEncoder
+    from adacap.estimators.tables import read_table
+
+    encoder = TableEncoder(read_text=read_text).set_output(transform="default")
+    x_train = encoder.fit_transform(read_table(X_train), _coded(target, y_train))
     x_test = encoder.transform(read_table(X_test))
     if x_train.shape[1] == 0:  # no column says anything
         return np.zeros((len(x_train), 1)), np.zeros((len(x_test), 1))

@@ -38,7 +38,12 @@ def predict(
     model: Model,
     data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .feather.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .csv, .tsv, .parquet, .feather, .xlsx; - for standard output.",
+        ),
     ],
     interval: Annotated[
         float | None, typer.Option(help="Coverage of intervals, such as 0.9; regression only.")
@@ -69,8 +74,15 @@ def predict(
     """
     from adacap.files import check_output
     from adacap.files.formats import output_format
+    from adacap.files.unpacking import Unpacked
 
     start = time.perf_counter()
+    to_stdout = str(output) == "-"
+    if to_stdout and (resume or as_json):
+        raise UsageError("-o - writes the predictions themselves: leave --resume and --json out.")
+    if to_stdout:
+        draft = Unpacked("predictions.csv", output)  # lives as long as this call
+        output = draft.path
     check_output(output, force)
     output_format(output)
     if interval is not None and not 0 < interval < 1:
@@ -107,12 +119,23 @@ def predict(
     if as_json:
         print_json(facts)
         return
+    if to_stdout:
+        _print_file(output)
+        return
     say(
         f"{n_rows:,} rows predicted in {seconds:.1f} s ({(n_rows - before) / seconds:,.0f} rows/s)."
     )
     if interval is not None:
         say(f"{100 * interval:g} % intervals by method {job.method}.")
     say(f"{output} ({size_of(output.stat().st_size)}): {', '.join(job.columns)}")
+
+
+def _print_file(path: Path) -> None:
+    """Copy a file to standard output; what is said goes to standard error."""
+    import shutil
+
+    with open(path, "rb") as file:
+        shutil.copyfileobj(file, typer.get_binary_stream("stdout"))
 
 
 def _stop(parts: Parts, source: Source) -> None:
@@ -135,7 +158,7 @@ class _Job:
         from adacap.files import open_table
 
         self.path, self.model = model, load_model(model)
-        self.interval = interval
+        self.interval, self.has_format = interval, text.date_format is not None
         self.method = None if interval is None else _interval_method(self.model)
         names = self.model.encoder_.names_ or ()
         self.source = open_table(data, names, text)
@@ -165,11 +188,12 @@ class _Job:
 
     def run(self, parts: Parts) -> None:
         """Predict what is not there yet."""
+        from adacap.cli.loading import file_kinds
         from adacap.files import FileError
         from adacap.progress import Steps
 
         features = self.features or []
-        kinds = dict(zip(features, (p.kind for p in self.model.encoder_.columns_), strict=False))
+        kinds = file_kinds(self.model, features, self.has_format)
         columns = list(dict.fromkeys([*features, *self.kept]))
         batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
         total = self.source.n_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from adacap.cli.common import UsageError, split_names
 from adacap.cli.models import build
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
-from adacap.files import FileError, TextOptions, open_table, sample_table
+from adacap.files import FileError, Sample, TextOptions, open_table, sample_table
 from adacap.progress import Steps
 
 __all__ = ["Loaded", "load_rows"]
@@ -33,6 +34,7 @@ class Loaded(NamedTuple):
     drawn: int | None
     dropped: list[str]
     notes: list[str]
+    read_text: bool | str = True  # or the format of dates
 
     def facts(self) -> dict[str, Any]:
         """What ``--json`` says of the data."""
@@ -72,7 +74,8 @@ def load_rows(
         raise UsageError(suggest(task, TASKS, "task"))
     model = build("regression", method, seed=seed)  # refuses an unknown method
     known = [name for text in targets for name in (text, *text.split(","))]
-    source = open_table(path, known, text)
+    # dates in the user's format are read by the model, which then knows it
+    source = open_table(path, known, replace(text, date_format=None))
     names = split_names(targets, source, "target column")
     dropped = split_names(drop, source)
     if both := [name for name in names if name in dropped]:
@@ -87,9 +90,10 @@ def load_rows(
     X = sample.table.select([name for name in columns if name not in names])
     loaded = Loaded(
         path, X.filter(_mask(target)), target, sample.n_rows,
-        sample.table.num_rows if sample.drawn else None, dropped, [],
+        sample.table.num_rows if sample.drawn else None, dropped, [], text.date_format or True,
     )  # fmt: skip
-    return loaded._replace(notes=[*source.notes, *_notes(loaded)])
+    counters = [name for name in X.column_names if _counts_rows(X.column(name), sample)]
+    return loaded._replace(notes=[*source.notes, *target.notes, *_notes(loaded, counters)])
 
 
 def _seen(model: Any) -> int:
@@ -109,7 +113,7 @@ def _mask(target: Target) -> Any:
     return pa.array(target.known)
 
 
-def _notes(loaded: Loaded) -> list[str]:
+def _notes(loaded: Loaded, counters: list[str]) -> list[str]:
     notes = []
     if loaded.drawn is not None:
         notes.append(
@@ -119,17 +123,23 @@ def _notes(loaded: Loaded) -> list[str]:
     known = loaded.target.known
     if n_missing := int((~known).sum()):
         notes.append(f"{n_missing:,} of {len(known):,} rows have no target and are left out.")
-    if counters := [name for name in loaded.X.column_names if _counts_rows(loaded.X.column(name))]:
+    if counters:
         names = ", ".join(counters)
         notes.append(f"Counts the rows, and may be an id: {names}. Consider --drop {names}.")
     return notes
 
 
-def _counts_rows(column: Any) -> bool:
-    """Whether a column is a run of whole numbers, one per row."""
+def _counts_rows(column: Any, sample: Sample) -> bool:
+    """Whether a column is a run of whole numbers, one per row; of drawn rows, a part of one."""
     import pyarrow as pa
 
-    if not pa.types.is_integer(column.type) or column.null_count or len(column) < 10:
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False
-    values = np.asarray(column.to_numpy())
-    return bool((np.abs(np.diff(values.astype(np.int64))) == 1).all())
+    if column.null_count or len(column) < 10:
+        return False
+    values = np.asarray(column.to_numpy(), dtype=np.float64)
+    span = values.max() - values.min() + 1
+    if not np.isfinite(span) or (values % 1).any() or span > sample.n_rows:
+        return False
+    return len(np.unique(values)) == len(values)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from adacap.cli.common import UsageError
 from adacap.files import FileError
+from adacap.tables.columns import read_column
+from adacap.tables.readings import find_reading
 
 __all__ = ["TASKS", "Target", "read_target"]
 
@@ -32,6 +34,7 @@ class Target(NamedTuple):
     y: npt.NDArray[Any]
     known: npt.NDArray[np.bool_]
     why: str
+    notes: tuple[str, ...] = ()
 
 
 def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
@@ -58,7 +61,8 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     Traceback (most recent call last):
     adacap.files.errors.FileError: The target 'price' is 7 in all 3 rows: there is nothing to learn.
     """
-    columns = [table.column(name) for name in names]
+    read = [_as_numbers(table.column(name), name, task) for name in names]
+    columns, notes = [column for column, _ in read], tuple(note for _, note in read if note)
     known = np.logical_and.reduce([~np.asarray(_missing(column)) for column in columns])
     if not known.any():
         raise FileError(f"The target {names[0]!r} is missing in all {len(known)} rows.")
@@ -66,16 +70,57 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     for name, array in zip(names, values, strict=True):
         _refuse_constant(name, array)
     if len(names) > 1:
-        return _several(list(names), values, known, task)
+        return _several(list(names), values, known, task)._replace(notes=notes)
     found, why = _find_task(names[0], values[0], task)
     _refuse_id(names[0], values[0], found, is_said=task != "auto")
-    return Target(list(names), found, _of_task(names[0], values[0], found), known, why)
+    return Target(list(names), found, _of_task(names[0], values[0], found), known, why, notes)
 
 
 def _missing(column: Any) -> Any:
     import pyarrow.compute as compute
 
     return compute.is_null(column, nan_is_null=True).to_numpy()
+
+
+def _as_numbers(column: Any, name: str, task: str) -> tuple[Any, str]:
+    """Column of numbers where its text spells some, with what to know of it."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(column.type):
+        return _without_infinity(column, name)
+    if not pa.types.is_string(column.type) or task == "classification":
+        return column, ""
+    texts = read_column(np.array(column.to_pylist(), dtype=object), f"column {name!r}")
+    reading = find_reading(texts)
+    if reading is None or reading.sort != "number":
+        return column, ""
+    note = f"The target {name!r} is read as {reading}."
+    if reading.n_bad:
+        shown = ", ".join(map(repr, reading.bad))
+        note += (
+            f" {reading.n_bad} of {reading.n_cells} cells are no numbers, and their rows are left "
+            f"out: {shown}."
+        )
+    if reading.remark:
+        note += f" {reading.remark[0].upper()}{reading.remark[1:]}."
+    return pa.chunked_array([reading.read(texts).values]), note
+
+
+def _without_infinity(column: Any, name: str) -> tuple[Any, str]:
+    """Infinite targets are left out like missing ones; their rows are named."""
+    import pyarrow as pa
+
+    values = np.array(column.to_numpy(), dtype=np.float64)
+    rows = np.flatnonzero(np.isinf(values))
+    if not len(rows):
+        return column, ""
+    values[rows] = np.nan
+    shown = ", ".join(str(row + 1) for row in rows[:5]) + (", …" if len(rows) > 5 else "")
+    note = (
+        f"The target {name!r} is infinite in {len(rows)} of {len(values)} rows, which are left "
+        f"out: row {shown}, counted from 1 below the names."
+    )
+    return pa.chunked_array([values]), note
 
 
 def _values(column: Any, known: npt.NDArray[np.bool_], name: str) -> npt.NDArray[Any]:
@@ -128,7 +173,8 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
         if values.dtype.kind in "US" and len(distinct) > _ID_SHARE * n_rows:
             raise FileError(
                 f"The target {name!r} looks like an id or free text: {len(distinct)} different "
-                f"texts in {n_rows} rows, such as {str(values[0])!r}. Name the column to predict."
+                f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)}"
+                " Name the column to predict."
             )
         return
     if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not _is_whole(values):
@@ -138,6 +184,12 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
             f"The target {name!r} looks like an id: it counts the rows, {distinct[0]:.0f} to "
             f"{distinct[-1]:.0f}. If it is meant, say --task regression."
         )
+
+
+def _why_no_numbers(values: npt.NDArray[Any]) -> str:
+    """What speaks against numbers, where some of the texts are."""
+    reading = find_reading(read_column(values.astype(object), "the target"))
+    return "" if reading is None or not reading.remark else f" As numbers: {reading.remark}."
 
 
 def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any]:

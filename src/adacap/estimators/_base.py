@@ -36,6 +36,7 @@ from adacap.estimators.inputs import (
 from adacap.estimators.inspection import Inspection
 from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.preparing import Codec, Preparation, Samples
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out
@@ -48,6 +49,7 @@ from adacap.estimators.settings import (
     resolve,
 )
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.estimators.telling import tell_columns, tell_doubts
 from adacap.exceptions import suggest
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
@@ -85,7 +87,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         width: int = 128,
         depth: int | Sequence[int] | None = None,
         n_estimators: int | Literal["auto"] = "auto",
-        preprocessing: Literal["default", "paper", "none"] = "default",
+        preprocessing: Preprocessing = "default",
         validation: float | Literal["auto", "folds"] = "auto",
         calibration_fraction: float = 0.0,
         max_iter: int | str = "auto",
@@ -219,6 +221,12 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         going_on = told["warm_start"] and hasattr(self, "members_")
         seeds = self.seeds_ if going_on else member_seeds(self.random_state, most_nets(self))
         data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
+        if not going_on:
+            tell_columns(data.encoder, self.verbose, stacklevel=3)
+            if self.verbose:
+                seen = data.samples
+                is_class = isinstance(data.codec, ClassCodec)
+                tell_doubts(data.encoder, seen.table, seen.y, is_class, stacklevel=3)
         external = data.valid is not None
         settings = resolve(self, data.n_rows, has_validation_rows=external)
         if going_on:

@@ -26,6 +26,7 @@ from adacap.estimators.calibration import (
 )
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
 from adacap.training.callbacks import Callback
@@ -65,8 +66,9 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     n_estimators : int or "auto", default="auto"
         Nets whose outputs are averaged. Auto is 5 for regression (fewer below 10 rows) and
         1 for classification.
-    preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`TableEncoder`.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
+        ``{"read_text": False}`` for text that stays text even where it spells numbers.
     validation : {"auto", "folds"} or float, default="auto"
         What each net holds out to choose its best iteration, at most 2048 rows: its own fold, or
         a share of the rows in [0, 1), drawn by its own seed. With 0 nothing is held out and the
@@ -179,7 +181,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         width: int = 128,
         depth: int | Sequence[int] | None = None,
         n_estimators: int | Literal["auto"] = "auto",
-        preprocessing: Literal["default", "paper", "none"] = "default",
+        preprocessing: Preprocessing = "default",
         validation: float | Literal["auto", "folds"] = "auto",
         calibration_fraction: float | None = 0.0,
         max_iter: int | str = "auto",

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from adacap.architectures import BACKBONES, Architecture
-from adacap.estimators.encoder import POLICIES
+from adacap.estimators.encoder import POLICIES, TableEncoder
 from adacap.estimators.settings import SCHEMES
 from adacap.training.config import OPTIMIZERS, SCHEDULERS
 
@@ -115,6 +115,10 @@ def _is_epochs(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"0*[1-9]\d* epochs?", value) is not None
 
 
+def _is_options(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() <= TableEncoder().get_params().keys()
+
+
 AUTO = _name("auto")
 NONE = Kind("None", lambda v: v is None)
 BOOL = Kind("True or False", lambda v: isinstance(v, bool | np.bool_))
@@ -190,7 +194,9 @@ CONSTRAINTS: dict[str, Constraint] = {
     "width": Constraint((_integer(1),), 128),
     "depth": Constraint((NONE, _integer(1), _listing("a list of these", _integer(1).test)), None),
     "n_estimators": Constraint((AUTO, _integer(1)), "auto"),
-    "preprocessing": Constraint((_name(*POLICIES),), "default"),
+    "preprocessing": Constraint(
+        (_name(*POLICIES), Kind("a dict of options of TableEncoder", _is_options)), "default"
+    ),
     "validation": Constraint((AUTO, _name("folds"), SHARE), "auto"),
     "calibration_fraction": Constraint((SHARE,), 0.0),
     "max_iter": Constraint(

@@ -18,12 +18,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
-from adacap.estimators.tables import Table, read_table, row_chunks
+from adacap.estimators.tables import Table, read_table, read_texts, row_chunks
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.numbers import NumberBlock
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
+from adacap.tables.readings import check_read_text
+from adacap.tables.telling import tell_column
 
 __all__ = ["POLICIES", "TableEncoder"]
 
@@ -46,6 +48,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     one_hot_numeric : bool, default=True
         Under ``"default"``, whether a numeric column of 3 to ``max_levels`` values, each
         held by two rows on average, is one-hot encoded beside being kept as a number.
+    read_text : bool or str, default=True
+        Under ``"default"``, whether text that spells numbers (``"1,234.50"``, ``"86 m²"``,
+        ``"12 %"``) or dates is read as such, and free text (long, mostly distinct) becomes features
+        of its words. A text such as ``"%d/%m/%Y"`` also says how dates are written, where day and
+        month cannot be told apart.
 
     Attributes
     ----------
@@ -81,11 +88,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     _owner = "TableEncoder"  # the class that messages about the user's data speak of
 
     def __init__(
-        self, policy: str = "default", max_levels: int = 12, one_hot_numeric: bool = True
+        self,
+        policy: str = "default",
+        max_levels: int = 12,
+        one_hot_numeric: bool = True,
+        read_text: bool | str = True,
     ) -> None:
         self.policy = policy
         self.max_levels = max_levels
         self.one_hot_numeric = one_hot_numeric
+        self.read_text = read_text
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TableEncoder:
         """Learn the plan.
@@ -204,9 +216,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array([name for plan in plans for name in plan.outputs], dtype=object)
 
     def summary(self) -> list[dict[str, Any]]:
-        """One dict per input column: column, kind, treatment, outputs."""
+        """One dict per input column: column, kind, treatment, outputs, and how it was read.
+
+        ``read_as`` is number, date, category, text, dropped or "as it stands"; ``bad_cells`` of the
+        cells could not be read and are missing, ``examples`` are three of them; ``note`` says the
+        rest.
+        """
         return [
             dict(column=plan.name, kind=plan.kind, treatment=plan.treatment, outputs=plan.outputs)
+            | tell_column(plan).facts()
             for plan in self.columns_
         ]
 
@@ -216,6 +234,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "policy": self.policy,
             "max_levels": int(self.max_levels),
             "one_hot_numeric": bool(self.one_hot_numeric),
+            "read_text": self.read_text,
             "names": None if self.names_ is None else list(self.names_),
             "columns": [plan.to_dict() for plan in self.columns_],
             "layout": list(self.layout_),
@@ -231,7 +250,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         owner : str, default="TableEncoder"
             Class name that messages about the user's data speak of.
         """
-        options = ("policy", "max_levels", "one_hot_numeric")
+        options = ("policy", "max_levels", "one_hot_numeric", "read_text")
         encoder = cls(**{name: data[name] for name in options})
         names = None if data["names"] is None else tuple(data["names"])
         columns = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
@@ -257,6 +276,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"max_levels must be an integer of at least 2, got {most!r}.")
         if not isinstance(self.one_hot_numeric, bool | np.bool_):
             raise ValueError(f"one_hot_numeric must be a bool, got {self.one_hot_numeric!r}.")
+        check_read_text(self.read_text)
 
     def _fit(
         self,
@@ -289,8 +309,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         keep: bool,
         layout: tuple[int, ...],
     ) -> Matrix:
-        rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights)
-        drafts = [self._draft(table, j, rules) for j in range(table.n_columns)]
+        has_words = self.read_text is not False
+        rules = Rules(self.max_levels, self.one_hot_numeric, targets, weights, has_words)
+        names = table.names or [f"x{j}" for j in range(table.n_columns)]
+        table = read_texts(table, self.read_text if self.policy == "default" else False)
+        drafts = [
+            self._draft(table, j, rules, ColumnPlan(names[j], table.kind(j), reading=reading))
+            for j, reading in enumerate(table.readings or ())
+        ]
         plans = list(drafts)
         width = sum(len(plan.outputs) for plan in drafts) if keep else 0
         out, k = np.empty((table.n_rows, width), dtype=np.float32), 0
@@ -323,8 +349,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         taken = set() if self._numbers is None else set(self._numbers.inputs.tolist())
         self._alone = [j for j, plan in enumerate(columns) if plan.parts and j not in taken]
 
-    def _draft(self, table: Table, j: int, rules: Rules) -> ColumnPlan:
-        plan = ColumnPlan(table.names[j] if table.names else f"x{j}", table.kind(j))
+    def _draft(self, table: Table, j: int, rules: Rules, plan: ColumnPlan) -> ColumnPlan:
         parts, dropped = POLICIES[self.policy](self._cells(table, j, plan), rules)
         return replace(plan, parts=tuple(parts), dropped=dropped)
 
@@ -350,12 +375,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """The table with its columns as ``fit`` had them."""
         n_fitted = len(self.columns_)
         if table.names is None and self.names_ is None and table.n_columns == n_fitted:
-            return table
+            return self._read(table)
         order = column_order(
             table.names, table.n_columns, self.names_, n_fitted,
             owner=self._owner, stacklevel=5,  # at the caller of predict or of transform
+            unused=[plan.name for plan in self.columns_ if not plan.parts],
         )  # fmt: skip
-        return table.arrange(order)
+        return self._read(table.arrange(order))
+
+    def _read(self, table: Table) -> Table:
+        """New rows, their text read as in ``fit``."""
+        return table.read([plan.reading for plan in self.columns_], is_new=True)
 
 
 def _targets(y: Any, n_rows: int) -> Floats:

@@ -14,6 +14,7 @@ from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.constraints import MLR_CLASSIFIER, MLR_CONSTRAINTS
 from adacap.estimators.fitting import Recipe
+from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import MLR_NETS
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings
@@ -82,7 +83,7 @@ class MLRNetBase(AdaCapBase):
         scheme: Scheme = "adacap-gap",
         n_estimators: int = 1,
         top: int | None = None,
-        preprocessing: Literal["default", "paper", "none"] = "default",
+        preprocessing: Preprocessing = "default",
         validation: float | Literal["folds"] = 0.2,
         max_iter: int | str = "auto",
         max_lr: float | Literal["auto"] = "auto",
@@ -167,8 +168,9 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
         Nets whose outputs are averaged.
     top : int or None, default=None
         Keep only this many nets, those of the best validation scores.
-    preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`adacap.TableEncoder`.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`adacap.TableEncoder`, or its options,
+        such as ``{"read_text": False}`` for text that stays text even where it spells numbers.
     validation : "folds" or float, default=0.2
         What each net holds out to choose its best iteration, at most 2048 rows: a share of the
         rows in [0, 1), drawn by its own seed, or its own fold.
@@ -281,8 +283,9 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
         Nets whose outputs are averaged.
     top : int or None, default=None
         Keep only this many nets, those of the best validation scores.
-    preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`adacap.TableEncoder`.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`adacap.TableEncoder`, or its options,
+        such as ``{"read_text": False}`` for text that stays text even where it spells numbers.
     validation : "folds" or float, default=0.2
         What each net holds out to choose its best iteration, at most 2048 rows: a share of the
         rows in [0, 1), drawn by its own seed, or its own fold.
@@ -377,7 +380,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
         scheme: Scheme = "adacap-gap",
         n_estimators: int = 1,
         top: int | None = None,
-        preprocessing: Literal["default", "paper", "none"] = "default",
+        preprocessing: Preprocessing = "default",
         validation: float | Literal["folds"] = 0.2,
         max_iter: int | str = "auto",
         max_lr: float | Literal["auto"] = "auto",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
+from adacap.estimators.topics import learn_words
 from adacap.tables.columns import ROUNDING, Floats
 from adacap.tables.plan import (
     Binary,
@@ -25,6 +26,7 @@ from adacap.tables.plan import (
     TargetMean,
     Unchanged,
 )
+from adacap.tables.words import is_free_text
 
 __all__ = ["POLICIES", "Draft", "Rules", "Weights", "cross_fit", "moments"]
 
@@ -45,6 +47,7 @@ class Rules:
     one_hot_numeric: bool
     targets: Floats | None = None
     weights: Weights = None
+    has_words: bool = True  # whether free text becomes features of its words
 
 
 # ------------------------------------------------------------------------------ policies
@@ -111,7 +114,9 @@ def _plan_quantity(cells: Cells, rules: Rules) -> Draft:
 
 
 def _plan_many_levels(cells: Cells, rules: Rules) -> Draft:
-    """Frequency and, given targets, the mean target of each level."""
+    """Features of words, or frequency and, given targets, the mean target of each level."""
+    if rules.has_words and is_free_text(cells) and (words := learn_words(cells, rules.targets)):
+        return [words], ""
     levels = _present_levels(cells)
     codes = cells.match(levels)
     counts = np.bincount(codes, minlength=len(levels))

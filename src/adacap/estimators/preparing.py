@@ -19,8 +19,9 @@ from adacap.estimators.inputs import (
     refuse_other_shape,
     row_weights,
 )
+from adacap.estimators.preprocessing import Preprocessing, encoder_options
 from adacap.estimators.rows import hold_out, merge_rows
-from adacap.estimators.tables import Table
+from adacap.estimators.tables import Table, read_texts
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
 
@@ -72,7 +73,14 @@ class Samples:
         )
 
 
-def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Codec]) -> Samples:
+def read_samples(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    policy: str,
+    codec: type[Codec],
+    read_text: bool | str = True,
+) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
     Parameters
@@ -83,6 +91,9 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
         Of preprocessing, which decides whether samples may be other than rows.
     codec : type
         Of the targets.
+    read_text : bool or str
+        As given to :class:`TableEncoder`. Text is read before rows are compared, so that they are
+        the same in every container.
 
     Examples
     --------
@@ -91,6 +102,7 @@ def read_samples(X: Any, y: Any, sample_weight: Any, policy: str, codec: type[Co
     [(0, 1.333...), (1, 0.666...)]
     """
     table, sample_shape = read_input(X, policy)
+    table = read_texts(table, read_text if policy == "default" else False)
     n_given = table.n_rows
     y = codec.check(y)
     check_consistent_length(np.empty(n_given), y)
@@ -147,7 +159,7 @@ class Preparation:
     _codec: type[Codec]
     codec_: Any
     encoder_: TableEncoder
-    preprocessing: str
+    preprocessing: Preprocessing
     device: Any
 
     @property
@@ -159,8 +171,10 @@ class Preparation:
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool
     ) -> Prepared:
         """Check, merge, set aside, code and encode."""
-        policy = self.encoder_.policy if going_on else self.preprocessing
-        every = samples = read_samples(X, y, sample_weight, policy, self._codec)
+        options = encoder_options(self.preprocessing)
+        policy = self.encoder_.policy if going_on else options["policy"]
+        read_text = options.get("read_text", True)
+        every = samples = read_samples(X, y, sample_weight, policy, self._codec, read_text)
         keep, later = self._set_aside(every.y, seed, going_on)
         if len(later):
             samples = every.take(keep)
@@ -179,7 +193,7 @@ class Preparation:
             encoder = self.encoder_
             encoded = encoder.encode(samples.table)
         else:
-            encoder = TableEncoder(self.preprocessing)
+            encoder = TableEncoder(**options)
             encoded = encoder.fit_encode(
                 samples.table, coded, samples.weight,
                 layout=self._layout(samples), owner=type(self).__name__,
@@ -206,7 +220,7 @@ class Preparation:
         know what stands in which place.
         """
         is_own = callable(getattr(self, "architecture", None))
-        as_given = self.preprocessing == "none" or is_own
+        as_given = encoder_options(self.preprocessing)["policy"] == "none" or is_own
         return None if as_given else samples.columns
 
     def _rows(

@@ -54,8 +54,9 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     n_estimators : int or "auto", default="auto"
         Nets whose outputs are averaged. Auto is 5 for regression (fewer below 10 rows) and
         1 for classification.
-    preprocessing : {"default", "paper", "none"}, default="default"
-        How columns become numbers; see :class:`TableEncoder`.
+    preprocessing : {"default", "paper", "none"} or dict, default="default"
+        How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
+        ``{"read_text": False}`` for text that stays text even where it spells numbers.
     validation : {"auto", "folds"} or float, default="auto"
         What each net holds out to choose its best iteration, at most 2048 rows: its own fold, or
         a share of the rows in [0, 1), drawn by its own seed. With 0 nothing is held out and the

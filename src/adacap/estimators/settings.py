@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
+from adacap.estimators.preprocessing import encoder_options
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
@@ -303,7 +304,7 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
         width=int(told["width"]) if any(depth for _, depth in kinds) else None,
         depth=per_net([depth for _, depth in kinds]),
         n_estimators=n_nets,
-        preprocessing=told["preprocessing"],
+        preprocessing=encoder_options(told["preprocessing"])["policy"],
         validation=validation if validation == "folds" else float(validation),
         calibration_fraction=_number_or_none(told["calibration_fraction"]),
         max_iter=per_net([_steps(value("max_iter", net), net, batch_size) for net in nets]),

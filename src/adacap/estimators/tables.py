@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,8 +29,9 @@ from adacap.tables.columns import (
     refuse_sparse,
     string_names,
 )
+from adacap.tables.readings import Reading, find_readings
 
-__all__ = ["Table", "read_table", "row_chunks"]
+__all__ = ["Table", "read_table", "read_texts", "row_chunks"]
 
 _CHUNK = 16_384  # rows handled at once where temporaries should stay in cache
 _NAN_BITS = np.array([np.nan]).view(np.uint64)[0]
@@ -46,6 +47,8 @@ class Table:
     ----------
     names : tuple of str or None
         Column names; None when the input had no string names.
+    readings : tuple of Reading or None
+        How text was read, once :func:`read_texts` has done so.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Table:
     columns: tuple[Column, ...]
     names: tuple[str, ...] | None = None
     _block: Array | None = None
+    readings: tuple[Reading | None, ...] | None = None
 
     @property
     def matrix(self) -> Array | None:
@@ -107,14 +111,29 @@ class Table:
         """Table of the rows given as indices, boolean mask or slice."""
         if self._block is not None:
             return _from_block(self._block[rows])
-        return Table(tuple(column.take(rows) for column in self.columns), self.names)
+        columns = tuple(column.take(rows) for column in self.columns)
+        return Table(columns, self.names, readings=self.readings)
 
     def arrange(self, order: Sequence[int]) -> Table:
-        """Table of the columns at these positions, in this order."""
+        """Table of the columns at these positions, in this order; -1 is one without values."""
         if list(order) == list(range(self.n_columns)):
             return self
-        names = None if self.names is None else tuple(self.names[j] for j in order)
-        return Table(tuple(self.columns[j] for j in order), names)
+        names = (
+            None if self.names is None else tuple(self.names[j] if j >= 0 else "" for j in order)
+        )
+        nothing = Column("numeric", np.full(self.n_rows, np.nan)) if -1 in order else None
+        columns = (nothing if nothing and j < 0 else self.columns[j] for j in order)
+        return Table(tuple(columns), names)
+
+    def read(self, readings: Sequence[Reading | None], is_new: bool = False) -> Table:
+        """Table in which text is what it spells; new rows are warned of where it does not."""
+        if not any(readings):
+            return self
+        columns = tuple(
+            reading.read(column, self.place(j) if is_new else "") if reading else column
+            for j, (column, reading) in enumerate(zip(self.columns, readings, strict=True))
+        )
+        return Table(columns, self.names)
 
     def row_keys(self) -> npt.NDArray[np.uint64]:
         """64-bit hash of each row's content, the same in every process and on every platform.
@@ -265,6 +284,28 @@ def read_table(X: Any) -> Table:
     table = _read_frame(X) if nw.dependencies.is_into_dataframe(X) else _read_array(X)
     _refuse_infinity(table)
     return table
+
+
+def read_texts(table: Table, read_text: bool | str) -> Table:
+    """Table in which text is what it spells, with the rules by which it was read.
+
+    Parameters
+    ----------
+    table : Table
+        One that has been read already is returned as it is.
+    read_text : bool or str
+        As given to :class:`TableEncoder`.
+
+    Examples
+    --------
+    >>> read_texts(read_table([["1,200"], ["900"]]), True).column(0)
+    array([1200.,  900.])
+    """
+    if table.readings is not None:
+        return table
+    names = table.names or [f"x{j}" for j in range(table.n_columns)]
+    readings = find_readings(table.columns, read_text, names)
+    return replace(table.read(readings), readings=tuple(readings))
 
 
 def _read_frame(X: Any) -> Table:

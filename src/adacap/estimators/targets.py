@@ -11,7 +11,8 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from adacap.tables.columns import ROUNDING, is_missing
+from adacap.tables.columns import ROUNDING, is_missing, read_column
+from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
 
@@ -75,7 +76,7 @@ class RegressionCodec:
         if y.ndim == 0:
             raise ValueError(f"y must hold one value per row, got {y}.")
         if y.dtype.kind in "USO":
-            _refuse_objects(y)
+            y = _numbers_of(y)
         values: Floats = check_array(
             y,
             ensure_2d=False,
@@ -227,16 +228,38 @@ def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:
     if rows.any():
         raise ValueError(
             f"Input y contains NaN, None or infinity in {rows.sum()} of {len(rows)} rows. "
-            "Remove these rows."
+            f"Remove these rows: {_shown(np.flatnonzero(rows))}, counted from 0."
         )
 
 
-def _refuse_objects(values: npt.NDArray[Any]) -> None:
-    """Refuse text and missing cells, which would not say so when read as numbers."""
+def _shown(rows: npt.NDArray[np.intp], most: int = 5) -> str:
+    more = ", ..." if len(rows) > most else ""
+    return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:most]))}{more}"
+
+
+def _numbers_of(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Text as the numbers it spells; refused where it spells none, or not everywhere."""
     if values.dtype == object:
         _refuse_missing(_missing(values))
-    if values.size and isinstance(values.flat[0], str | bytes):
+    if not values.size or not isinstance(values.flat[0], str | bytes):
+        return values
+    columns = values.reshape(len(values), -1).T
+    read = [_read_text(column.astype(object)) for column in columns]
+    return np.column_stack(read).reshape(values.shape)
+
+
+def _read_text(values: npt.NDArray[Any]) -> Floats:
+    texts = read_column(values, "y")
+    reading = find_reading(texts)
+    if reading is None or reading.sort != "number":
         raise ValueError(
-            f"A regression target must hold numbers, got text such as {str(values.flat[0])!r}. "
+            f"A regression target must hold numbers, got text such as {str(values[0])!r}. "
             "Convert it to numbers, or use AdaCapClassifier for classes."
         )
+    numbers = reading.read(texts).numbers()
+    if len(rows := np.flatnonzero(np.isnan(numbers))):
+        raise ValueError(
+            f"y is read as {reading}, but {len(rows)} of {len(values)} cells are none, such as "
+            f"{str(values[rows[0]])!r} ({_shown(rows)}, counted from 0). Remove these rows."
+        )
+    return numbers

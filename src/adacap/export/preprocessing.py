@@ -25,6 +25,7 @@ from adacap.tables.plan import (
     Part,
     TargetMean,
     Unchanged,
+    Words,
 )
 
 __all__ = ["encode"]
@@ -188,6 +189,14 @@ def _target_mean(column: _Column, part: TargetMean) -> str:
     return means[0] if len(means) == 1 else column.graph.call("Concat", *means, axis=1)
 
 
+def _words(column: _Column, part: Words) -> str:
+    raise ValueError(
+        "A column of free text cannot be exported: ONNX has no operator that hashes words. Fit "
+        "without that column or with preprocessing={'read_text': False}, or predict with "
+        "adacap.lite."
+    )
+
+
 def _cycle(column: _Column, part: Cycle) -> str:
     """Sine and cosine of the phase, taken in float32: few runtimes have them in float64."""
     graph, length = column.graph, PERIOD_DAYS[part.period]
@@ -209,4 +218,5 @@ PARTS: dict[type[Part], Callable[[_Column, Any], str]] = {
     Frequency: _frequency,
     TargetMean: _target_mean,
     Cycle: _cycle,
+    Words: _words,
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import zipfile
 from pathlib import Path
-from typing import Any
 
 from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.jsons import cells_column
+from adacap.files.sniff import column_names, title_lines
 from adacap.files.source import MemorySource
 
 __all__ = ["open_workbook"]
@@ -29,31 +29,19 @@ def open_workbook(path: Path) -> MemorySource:
         book.close()
     if len(rows) < 2:
         raise FileError(f"The first sheet of {path} has no rows below its line of names.")
-    names = [str(cell) if cell is not None else f"unnamed_{j}" for j, cell in enumerate(rows[0])]
-    columns = [_column([row[j] if j < len(row) else None for row in rows[1:]], pa)
-               for j in range(len(names))]  # fmt: skip
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows[:20]]
+    first = title_lines(texts)
+    names = column_names(texts[first])
+    columns = [
+        cells_column([row[j] if j < len(row) else None for row in rows[first + 1 :]], pa)
+        for j in range(len(names))
+    ]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise FileError(f"{path} has several columns of the name {twice!r}. Rename them.")
     source = MemorySource(path, pa.table(dict(zip(names, columns, strict=True))))
+    if first:
+        source.notes.append(f"{path.name}: {first} row(s) above the names are left out.")
     if n_sheets > 1:
         source.notes.append(f"{path.name} has {n_sheets} sheets: the first one is read, {title!r}.")
     return source
-
-
-def _column(cells: list[Any], pa: Any) -> Any:
-    """Cells of one column: all numbers, all dates, all booleans, or text."""
-    types = {type(cell) for cell in cells if cell is not None}
-    if types and types <= {int, float}:
-        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
-    if types == {bool}:
-        return pa.array(cells, pa.bool_())
-    if types and types <= {dt.datetime, dt.date}:
-        return pa.array(cells, pa.timestamp("us"))
-    if types == {dt.time}:
-        return pa.array(cells, pa.time64("us"))
-    return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
-
-
-def _text(cell: Any) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

@@ -11,17 +11,19 @@ from adacap.files.errors import FileError, MissingFileError
 
 __all__ = ["Format", "find_format", "output_format"]
 
-Kind = Literal["text", "parquet", "arrow", "excel"]
+Kind = Literal["text", "parquet", "arrow", "excel", "json", "zip"]
 
 _KINDS: dict[str, Kind] = {
     ".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".data": "text",
     ".parquet": "parquet", ".pq": "parquet",
     ".feather": "arrow", ".arrow": "arrow", ".ipc": "arrow",
     ".xlsx": "excel", ".xlsm": "excel",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json", ".zip": "zip",
 }  # fmt: skip
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _STARTS: dict[bytes, Kind] = {b"PAR1": "parquet", b"ARRO": "arrow"}
-_WRITABLE = (".csv", ".tsv", ".csv.gz", ".parquet", ".feather")
+_WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".feather", ".xlsx")
+_KINDS_WRITTEN = ("text", "parquet", "arrow", "excel")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def output_format(path: str | os.PathLike[str]) -> Format:
     adacap.files.errors.FileError: Cannot write a table to out.doc: known endings are ...
     """
     found = _by_name(Path(path))
-    if found is None or found.kind == "excel":
+    if found is None or found.kind not in _KINDS_WRITTEN or str(path).endswith(".xlsm"):
         raise FileError(
             f"Cannot write a table to {os.fspath(path)}: known endings are {', '.join(_WRITABLE)}."
         )

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from adacap.datasets.sniff import sniff_reader
+from adacap.tables.readings import MISSING
 
-__all__ = ["MISSING", "SAMPLE_BYTES", "TextFormat", "TextOptions", "sniff_text", "unclear_dates"]
+__all__ = [
+    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions",
+    "column_names", "encoding_of", "sniff_text", "title_lines",
+]  # fmt: skip
 
 SAMPLE_BYTES = 256 * 1024
-MISSING = (
-    "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-NaN", "-nan", "null", "NULL", "None", "NaT",
-    "?",
-)  # fmt: skip
-_DATE_FORMATS = ("%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M")
-_UNCLEAR = re.compile(r"\s*\d{1,2}[/-]\d{1,2}[/-](\d{2}|\d{4})(\s.*)?")
+SPACES = r"\s+"  # separator of cells that stand apart by any number of blanks
+DATE_FORMATS = ("%Y/%m/%d", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M")
+_GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")  # 1,234: thousands, or a decimal comma
+_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
+_LOOK = 200  # rows
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,8 @@ class TextOptions:
 class TextFormat:
     r"""How the text of a table is written.
 
-    ``names`` are those of the columns, ``skip`` the lines before the first row, and ``dates`` the
-    formats of dates beside ISO 8601.
+    ``names`` are those of the columns, ``skip`` the lines before the first row, ``titles`` the rows
+    above the names, and ``dates`` the formats of dates beside ISO 8601.
     """
 
     encoding: str
@@ -45,7 +50,8 @@ class TextFormat:
     header: bool
     names: tuple[str, ...]
     skip: int
-    dates: tuple[str, ...] = _DATE_FORMATS
+    titles: int = 0
+    dates: tuple[str, ...] = DATE_FORMATS
 
 
 def sniff_text(
@@ -77,50 +83,125 @@ def sniff_text(
     ('c0', 'c1')
     """
     options = options or TextOptions()
-    encoding = options.encoding or _encoding(sample)
+    encoding = options.encoding or encoding_of(sample)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     guess = sniff_reader(text.encode("utf-8"))
     separator = options.separator or separator or guess["separator"]
     if separator == "space":
         separator = ","
-    lines = text.splitlines()
-    first = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    cells = next(csv.reader(lines[first : first + 1], delimiter=separator), [])
-    cells = [cell.strip() for cell in cells]
-    header = bool(guess["header"] or set(cells) & set(known))
+    rows, ends = _records(text, separator)
+    first = title_lines(rows)
+    cells = rows[first] if rows else []
+    is_named = bool(set(map(_name, cells)) & set(known))
+    header = is_named or (_is_header(cells) and not _recurs(cells, rows[first + 1 :]))
     found = TextFormat(
         encoding=encoding,
         separator=separator,
-        decimal=options.decimal or (guess["decimal"] if separator != "," else "."),
+        decimal=options.decimal or _decimal(rows[first + 1 :], separator),
         header=header,
-        names=_names(cells) if header else tuple(f"c{j}" for j in range(len(cells))),
-        skip=first + 1 if header else first,
+        names=column_names(cells) if header else tuple(f"c{j}" for j in range(len(cells))),
+        skip=ends[first] if header else ends[first - 1] if first else _blank_lines(text),
+        titles=first,
     )
     return replace(found, dates=(options.date_format,)) if options.date_format else found
 
 
-def _encoding(sample: bytes) -> str:
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
+def _records(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Cells of the first rows that hold any, and the line on which each ends."""
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator)
+    rows, ends = [], []
     try:
-        sample.decode("utf-8")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                rows.append(cells)
+                ends.append(reader.line_num)
+            if len(rows) > _LOOK:
+                break
+    except csv.Error:  # a cell beyond all measure: a quote that never closes, or no text at all
+        pass
+    return rows, ends
 
 
-def _names(cells: list[str]) -> tuple[str, ...]:
-    """Names of columns; one without a name gets its position."""
-    return tuple(cell or f"unnamed_{j}" for j, cell in enumerate(cells))
+def _blank_lines(text: str) -> int:
+    return next((i for i, line in enumerate(text.splitlines()) if line.strip()), 0)
 
 
-def unclear_dates(cells: list[str | None]) -> bool:
-    """Whether cells are dates of which one cannot tell the day from the month.
+def title_lines(rows: list[list[str]]) -> int:
+    """Rows above the names of columns: comments, and titles of a single cell.
 
     Examples
     --------
-    >>> unclear_dates(["03/04/2024", "05/06/2024"]), unclear_dates(["2024-03-04"])
-    (True, False)
+    >>> title_lines(
+    ...     [["Sales 2024"], ["size", "rooms", "price"], ["5", "2", "20"], ["6", "2", "24"]]
+    ... )
+    1
     """
-    present = [cell for cell in cells if cell]
-    return bool(present) and all(_UNCLEAR.fullmatch(cell) for cell in present)
+    counts = [len(cells) for cells in rows]
+    common = max(set(counts), key=counts.count, default=1)
+    for k, cells in enumerate(rows[:-1]):
+        is_comment = cells[0].lstrip().startswith("#") and len(cells) < common
+        is_title = common > 2 and sum(bool(cell.strip()) for cell in cells) == 1
+        is_pair = common == 2 and len(cells) == 1
+        if not (is_comment or is_title or is_pair):
+            return k
+    return 0
+
+
+def _is_header(cells: list[str]) -> bool:
+    return bool(cells) and not any(_NUMBER.fullmatch(cell) for cell in cells)
+
+
+def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
+    """Whether cells that stand twice in the first row stand below too: it is a row, not names."""
+    twice = [j for j, cell in enumerate(cells) if cell.strip() and cells.count(cell) > 1]
+    return bool(twice) and all(
+        any(j < len(row) and row[j] == cells[j] for row in rows) for j in twice
+    )
+
+
+def _decimal(rows: list[list[str]], separator: str) -> str:
+    """Decimal sign of a table: a comma that stands as one somewhere, and not as ``1,234`` only."""
+    if separator == ",":
+        return "."
+    commas = [cell for row in rows for cell in row if _COMMA.fullmatch(cell)]
+    return "," if any(not _GROUPED.fullmatch(cell) for cell in commas) else "."
+
+
+def encoding_of(sample: bytes) -> str:
+    """Encoding of the beginning of a text file.
+
+    Examples
+    --------
+    >>> encoding_of("5 €".encode("cp1252")), encoding_of("Köln".encode("latin-1"))
+    ('cp1252', 'latin-1')
+    """
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a last sign may be cut
+        return "utf-8"
+    except UnicodeDecodeError:
+        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) and _is_cp1252(sample) else "latin-1"
+
+
+def _is_cp1252(sample: bytes) -> bool:
+    try:
+        sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def column_names(cells: list[str]) -> tuple[str, ...]:
+    r"""Names of columns, on one line each; one without a name gets its position.
+
+    Examples
+    --------
+    >>> column_names(["size\n(m²)", " price ", ""])
+    ('size (m²)', 'price', 'unnamed_2')
+    """
+    return tuple(_name(cell) or f"unnamed_{j}" for j, cell in enumerate(cells))
+
+
+def _name(cell: str) -> str:
+    return re.sub(r"\s*[\r\n]+\s*", " ", cell).strip()

@@ -28,13 +28,18 @@ class Source(ABC):
         Rows, where the file tells without being read.
     notes : list of str
         What a reader of the results should know.
+    made_from : Path or None
+        What the user named, where ``path`` was made from it: a zip, ``-`` for standard input.
     """
+
+    made_from: Path | None = None
 
     def __init__(self, path: Path, names: Sequence[str], n_rows: int | None = None) -> None:
         self.path = path
         self.names = tuple(names)
         self.n_rows = n_rows
         self.notes: list[str] = []
+        self._kept: list[object] = []
         if twice := sorted({name for name in self.names if self.names.count(name) > 1}):
             raise FileError(f"{path} has several columns of the name {twice[0]!r}. Rename them.")
         if not self.names:
@@ -42,13 +47,26 @@ class Source(ABC):
 
     @property
     def files(self) -> list[Path]:
-        """The files it is made of."""
-        return [self.path]
+        """The files it is made of, as the user knows them."""
+        has_file = self.made_from is not None and self.made_from.exists()
+        return [self.made_from if has_file and self.made_from else self.path]
+
+    def keep(self, thing: object) -> None:
+        """Hold something as long as this table, such as the folder that it lies in."""
+        self._kept.append(thing)
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        if self.made_from is None:
+            return str(self.path)
+        return "Standard input" if str(self.made_from) == "-" else str(self.made_from)
 
     @property
     def size(self) -> int:
         """Bytes on disk."""
-        return sum(file.stat().st_size for file in self.files)
+        files = self.files if self.made_from is None else [self.path]
+        return sum(file.stat().st_size for file in files)
 
     def position(self) -> float:
         """Share of the file that a running :meth:`batches` has read, where rows are not known."""
@@ -63,7 +81,8 @@ class Source(ABC):
         """
         for name in names:
             if name not in self.names:
-                raise LookupError(f"{suggest(name, self.names, what)} File: {self.path}.")
+                notes = "".join(f" {note}" for note in self.notes)
+                raise LookupError(f"{suggest(name, self.names, what)} File: {self.shown}.{notes}")
 
     def batches(
         self,

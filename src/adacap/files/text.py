@@ -7,10 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from adacap.files.damage import line_of_cell, line_of_other_width, refuse_binary
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
+from adacap.files.numerals import has_codes, is_code, numbers_of_points, ungrouped
 from adacap.files.plain import plain_columns
-from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, sniff_text, unclear_dates
+from adacap.files.sniff import (
+    DATE_FORMATS,
+    MISSING,
+    SAMPLE_BYTES,
+    TextOptions,
+    encoding_of,
+    sniff_text,
+)
 from adacap.files.source import Source
 
 __all__ = ["TextSource"]
@@ -41,6 +50,7 @@ class TextSource(Source):
         self._packing = form.packing
         self.path = path
         sample = self._sample()
+        refuse_binary(sample, (options and options.encoding) or encoding_of(sample), str(path))
         self.form = sniff_text(sample, known, options, form.separator)
         super().__init__(path, self.form.names)
         if not self.form.header:
@@ -48,8 +58,12 @@ class TextSource(Source):
                 f"{path.name} has no line of names: its columns are called "
                 f"{self.names[0]} to {self.names[-1]}."
             )
+        if self.form.titles:
+            self.notes.append(
+                f"{path.name}: {self.form.titles} line(s) above the names are left out."
+            )
+        self._codes = self._find_codes(sample)
         self._inferred = self._infer(sample)
-        self._look_for_dates(sample)
         self._share = 0.0
 
     @property
@@ -64,10 +78,10 @@ class TextSource(Source):
     def read(self, columns: Sequence[str] | None = None) -> Any:
         """The whole table, each column in the type that fits all of its cells."""
         with self._errors(), self._stream() as stream:
-            table = _csv().read_csv(stream, *self._options(columns))
+            table = _csv().read_csv(stream, *self._options(columns, self._codes))
         if not table.num_rows:
-            raise FileError(f"{self.path} has no rows.")
-        return plain_columns(table, self.path)
+            raise FileError(f"{self.shown} has no rows.")
+        return plain_columns(self._ungrouped(table), self.shown)
 
     def typed(self, table: Any) -> Any:
         """Rows of text in the types that fit their cells."""
@@ -76,14 +90,17 @@ class TextSource(Source):
         _csv().write_csv(table, sink, _csv().WriteOptions(include_header=False))
         read = _csv().ReadOptions(column_names=table.column_names)
         parse = _csv().ParseOptions(newlines_in_values=True)
-        typed = _csv().read_csv(sink.getvalue(), read, parse, self._convert())
-        return plain_columns(typed, self.path)
+        codes = {name: kind for name, kind in self._codes.items() if name in table.column_names}
+        typed = _csv().read_csv(sink.getvalue(), read, parse, self._convert(None, codes))
+        return plain_columns(self._ungrouped(typed), self.shown)
 
     def _pieces(
         self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
     ) -> Iterator[Any]:
         pa = need_arrow()
         types = {name: self._type(name, kinds.get(name, "categorical")) for name in names}
+        points = self._grouped_points(names, kinds)
+        types |= dict.fromkeys(points, pa.string())
         total = max(self.size, 1)
         with self._errors(), pa.OSFile(str(self.path)) as file:
             stream = file if self._packing is None else _unpack(file, self._packing)
@@ -92,7 +109,7 @@ class TextSource(Source):
                 table = pa.Table.from_batches([batch]).slice(start)
                 start = max(0, start - batch.num_rows)
                 if table.num_rows:
-                    yield table
+                    yield numbers_of_points(table, points)
 
     def _type(self, name: str, kind: str) -> Any:
         """Arrow type in which to read a column of this kind."""
@@ -113,7 +130,7 @@ class TextSource(Source):
         with self._errors(), self._stream() as stream:
             sample = bytes(stream.read(SAMPLE_BYTES))
         if not sample.strip():
-            raise FileError(f"{self.path} is empty.")
+            raise FileError(f"{self.shown} is empty.")
         if len(sample) == SAMPLE_BYTES and b"\n" in sample:
             sample = sample[: sample.rindex(b"\n") + 1]
             if sample.startswith((b"\xff\xfe", b"\xfe\xff")) and len(sample) % 2:
@@ -134,20 +151,22 @@ class TextSource(Source):
             raise
         except UnicodeDecodeError as error:
             raise FileError(
-                f"{self.path} is not written in {self.form.encoding}: {error}. Say how it is, for "
+                f"{self.shown} is not written in {self.form.encoding}: {error}. Say how it is, for "
                 "example --encoding latin-1."
             ) from error
         except (ValueError, OSError, EOFError) as error:  # of arrow and of codecs
-            raise FileError(f"Cannot read {self.path}: {self._explain(str(error))}") from error
+            raise FileError(f"Cannot read {self.shown}: {self._explain(str(error))}") from error
 
     def _explain(self, message: str) -> str:
         text = message.splitlines()[0] if message else "unknown reason"
         if "UTF8" in text or "utf-8" in text.lower():
             return f"{text}. Say how it is written, for example --encoding latin-1."
         if "conversion error to" in text and "column #" in text:
-            return f"{self._name_column(text)} In training that column was of this type."
+            line = line_of_cell(self.path, self._packing, self.form, text)
+            return f"{self._name_column(text)}{line} In training that column was of this type."
         if "Expected" in text and "columns" in text:
-            return f"{text} Separator {self.form.separator!r} was assumed: see --separator."
+            line = line_of_other_width(self.path, self._packing, self.form)
+            return f"{line or text} Separator {self.form.separator!r} was assumed: see --separator."
         return text
 
     def _name_column(self, text: str) -> str:
@@ -173,11 +192,14 @@ class TextSource(Source):
         self, columns: Sequence[str] | None = None, types: Mapping[str, Any] | None = None
     ) -> Any:
         csv = _csv()
+        # what else than ISO 8601 is a date is for the model to find out, unless it is known
+        is_date = need_arrow().types.is_timestamp
+        asked = self.form.dates != DATE_FORMATS or any(map(is_date, (types or {}).values()))
         return csv.ConvertOptions(
             null_values=list(MISSING),
             strings_can_be_null=True,
             decimal_point=self.form.decimal,
-            timestamp_parsers=[csv.ISO8601, *self.form.dates],
+            timestamp_parsers=[csv.ISO8601, *(self.form.dates if asked else ())],
             include_columns=None if columns is None else list(columns),
             column_types=None if types is None else dict(types),
         )
@@ -186,21 +208,34 @@ class TextSource(Source):
 
     def _infer(self, sample: bytes) -> dict[str, Any]:
         with self._errors():
-            schema = _csv().read_csv(need_arrow().BufferReader(sample), *self._options()).schema
+            options = self._options(None, self._codes)
+            schema = _csv().read_csv(need_arrow().BufferReader(sample), *options).schema
         return dict(zip(schema.names, schema.types, strict=True))
 
-    def _look_for_dates(self, sample: bytes) -> None:
+    def _find_codes(self, sample: bytes) -> dict[str, Any]:
+        """Columns of digits that are text: codes of places, numbers of telephones."""
         pa = need_arrow()
-        texts = [name for name, kind in self._inferred.items() if pa.types.is_string(kind)]
-        if not texts:
-            return
-        table = _csv().read_csv(pa.BufferReader(sample), *self._options(texts))
-        for name in texts:
-            if unclear_dates(table.column(name).slice(0, 200).to_pylist()):
-                self.notes.append(
-                    f"Column {name!r} looks like dates, but day and month cannot be told apart: "
-                    f"it is taken as text. Say how it is written: --date-format '%d/%m/%Y'."
-                )
+        if not has_codes(sample, self.form.encoding):
+            return {}
+        text = dict.fromkeys(self.names, pa.string())
+        with self._errors():
+            table = _csv().read_csv(pa.BufferReader(sample), *self._options(None, text))
+        return {name: pa.string() for name in self.names if is_code(table.column(name))}
+
+    def _ungrouped(self, table: Any) -> Any:
+        """Table in which points of a file with decimal commas stand for thousands."""
+        return ungrouped(table) if self.form.decimal == "," else table
+
+    def _grouped_points(self, names: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+        """Columns of numbers whose points may stand for thousands."""
+        if self.form.decimal != ",":
+            return []
+        types = need_arrow().types
+        return [
+            name
+            for name in names
+            if kinds.get(name) == "numeric" and types.is_string(self._inferred[name])
+        ]
 
 
 def _unpack(file: Any, packing: str) -> Any:

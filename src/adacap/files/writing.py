@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
+import math
 import os
 import secrets
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from adacap.files.errors import FileError, OutputExistsError, need, need_arrow
 from adacap.files.formats import Format, output_format
 
 __all__ = ["check_output", "drafted", "write_tables"]
+
+_EXCEL_ROWS = 1_048_576
 
 
 def check_output(path: str | os.PathLike[str], force: bool) -> Path:
@@ -64,7 +68,7 @@ def drafted(path: str | os.PathLike[str], force: bool) -> Iterator[Path]:
 def write_tables(path: str | os.PathLike[str], tables: Iterator[Any], force: bool = False) -> int:
     """Write arrow tables of equal columns one below the other, and count their rows.
 
-    The format is that of the name: .csv, .tsv (also .gz), .parquet, .feather.
+    The format is that of the name: .csv, .tsv, .txt (also .gz), .parquet, .feather, .xlsx.
 
     Examples
     --------
@@ -134,4 +138,36 @@ def _arrow_writer(path: Path, form: Format, schema: Any) -> Any:
     return need_arrow().ipc.new_file(str(path), schema)
 
 
-_WRITERS = {"text": _TextWriter, "parquet": _parquet_writer, "arrow": _arrow_writer}
+class _ExcelWriter:
+    """One sheet; a cell of Excel holds no time zone and no number that is not finite."""
+
+    def __init__(self, path: Path, form: Format, schema: Any) -> None:
+        openpyxl = need("openpyxl", "Writing Excel files")
+        self._path, self._n_rows = path, 1
+        self._book = openpyxl.Workbook(write_only=True)
+        self._sheet = self._book.create_sheet("predictions")
+        self._sheet.append(list(schema.names))
+
+    def write(self, table: Any) -> None:
+        self._n_rows += table.num_rows
+        if self._n_rows > _EXCEL_ROWS:
+            raise FileError(f"A sheet of Excel holds {_EXCEL_ROWS:,} rows. Write .csv or .parquet.")
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            self._sheet.append([_excel_cell(cell) for cell in row])
+
+    def close(self) -> None:
+        self._book.save(self._path)
+
+
+def _excel_cell(cell: Any) -> Any:
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell.replace(tzinfo=None) if isinstance(cell, dt.datetime) else cell
+
+
+_WRITERS = {
+    "text": _TextWriter,
+    "parquet": _parquet_writer,
+    "arrow": _arrow_writer,
+    "excel": _ExcelWriter,
+}

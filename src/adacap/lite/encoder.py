@@ -72,6 +72,7 @@ class Encoder:
         order = column_order(
             table.names, len(table.columns), self.names, len(self.columns),
             owner=self.owner, stacklevel=4,  # at the caller of predict
+            unused=[plan.name for plan in self.columns if not plan.parts],
         )  # fmt: skip
         nothing = Cells("numeric", np.full(table.n_rows, np.nan), np.empty(0, dtype=np.int32))
         return [

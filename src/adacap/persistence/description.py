@@ -79,6 +79,7 @@ _ENCODER = {
     "policy": set(POLICIES),
     "max_levels": int,
     "one_hot_numeric": bool,
+    "read_text": bool | str,
     "names": list[str] | None,
     "columns": list[ColumnPlan],
     "layout": list[int],
@@ -266,12 +267,15 @@ def check_parameters(model: Json) -> None:
 
 def make_estimator(model: Json) -> AdaCapBase:
     """Unfitted estimator with the parameters of a description."""
-    parameters = {name: _parameter(value) for name, value in model["parameters"].items()}
+    parameters = {
+        name: value if name == "preprocessing" else _parameter(value)
+        for name, value in model["parameters"].items()
+    }
     return ESTIMATORS[model["estimator"]](**parameters)
 
 
 def _parameter(value: Any) -> Any:
-    """A parameter as the constructor takes it; only an architecture is an object in JSON."""
+    """A parameter as the constructor takes it; an object in JSON is an architecture."""
     if isinstance(value, dict):
         return Architecture(value["name"], **value["options"])
     return tuple(map(_parameter, value)) if isinstance(value, list) else value

@@ -142,7 +142,7 @@ def baseline_scores(
     table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
-    encoder = TableEncoder(policy)
+    encoder = TableEncoder(policy, read_text=estimator.encoder_.read_text)
     owner = type(estimator).__name__
     # target means learnt out of fold
     train = encoder.fit_encode(table, codec.encode(y), None, layout=None, owner=owner)

@@ -1,7 +1,8 @@
 """One column of a table: which kind of cells it holds, and the cells themselves.
 
-None, NaN, NA and NaT are missing cells. Text is categorical even where it spells a number; a
-column of Python or NumPy numbers is numeric whatever its container says.
+None, NaN, NA and NaT are missing cells. Text is categorical here even where it spells a number:
+what it spells is found out by :mod:`adacap.tables.readings`. A column of Python or NumPy numbers is
+numeric whatever its container says.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Any, Literal, TypeAlias
 
@@ -56,10 +57,11 @@ class Column:
     kind: Kind
     values: Array
     levels: tuple[str, ...] = ()
+    is_declared: bool = False  # categories by the word of the container, whatever they spell
 
     def take(self, rows: Any) -> Column:
         """Column of the rows given as indices, boolean mask or slice."""
-        return Column(self.kind, self.values[rows], self.levels)
+        return Column(self.kind, self.values[rows], self.levels, self.is_declared)
 
     @property
     def missing(self) -> npt.NDArray[np.bool_]:
@@ -123,7 +125,7 @@ def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
         case "c":
             raise _complex_error(place)
         case _ if as_levels:
-            return _categorical(values.astype(object))
+            return replace(_categorical(values.astype(object)), is_declared=True)
         case "f" | "i" | "u":
             return Column("numeric", values)
         case "b":

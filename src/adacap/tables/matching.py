@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -25,8 +25,12 @@ def column_order(
     *,
     owner: str,
     stacklevel: int,
+    unused: Collection[str] = (),
 ) -> list[int]:
     """Positions in a new table of the fitted columns: by name, or as they stand without names.
+
+    A column that the model does not use may be absent: its position is -1. Columns that ``fit`` has
+    not seen are ignored, with a warning.
 
     Parameters
     ----------
@@ -37,7 +41,9 @@ def column_order(
     owner : str
         Class that messages speak of.
     stacklevel : int
-        Of the warning that only one of the two has names, counted from the caller.
+        Of the warnings, counted from the caller.
+    unused : collection of str
+        Fitted columns that the model does not look at.
 
     Raises
     ------
@@ -50,9 +56,9 @@ def column_order(
     [1, 0]
     """
     if names is not None and fitted is not None:
-        _check_names(names, fitted)
+        _check_names(names, [name for name in fitted if name not in unused], fitted, stacklevel + 1)
         position = {name: j for j, name in enumerate(names)}
-        return [position[name] for name in fitted]
+        return [position.get(name, -1) for name in fitted]
     if names != fitted:
         found = "has" if names else "does not have valid"
         with_or_not = "with" if fitted else "without"
@@ -67,19 +73,28 @@ def column_order(
     return list(range(n_columns))
 
 
-def _check_names(names: tuple[str, ...], fitted: tuple[str, ...]) -> None:
-    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
-    if not unseen and not missing:
-        return
+def _check_names(
+    names: Sequence[str], needed: Sequence[str], fitted: Sequence[str], stacklevel: int
+) -> None:
+    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(needed) - set(names))
+    if missing:
+        raise _names_error(unseen, missing)
+    if unseen:
+        shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
+        warnings.warn(
+            f"Columns that fit has not seen are ignored: {shown}.", stacklevel=stacklevel + 1
+        )
+
+
+def _names_error(unseen: Sequence[str], missing: Sequence[str]) -> ValueError:
     message = "The feature names should match those that were passed during fit.\n"
     if unseen:
         message += "Feature names unseen at fit time:\n" + _bullets(unseen)
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+    message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
     for name in unseen:
         for close in difflib.get_close_matches(name, missing, n=1):
             message += f"{name!r}: did you mean {close!r}?\n"
-    raise ValueError(message)
+    return ValueError(message)
 
 
 def _bullets(names: Sequence[str], most: int = 5) -> str:
@@ -96,6 +111,8 @@ def cells_by_plan(column: Column, place: str, plan: ColumnPlan, policy: str) -> 
     >>> cells_by_plan(Column("boolean", np.array([True])), "column 'size'", plan, "default").values
     array([1.])
     """
+    if plan.reading is not None:
+        column = plan.reading.read(column, place)
     if policy == "none":
         _refuse_for_none(column, place)
     if not _is_readable(column, plan):

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.tables.columns import Codes, Column, Floats, Kind
+from adacap.tables.readings import Reading
+from adacap.tables.words import Words
 
 __all__ = [
     "NOISE",
@@ -24,6 +26,7 @@ __all__ = [
     "ColumnPlan",
     "Level",
     "Part",
+    "Words",
     "soft_clip",
 ]
 
@@ -239,7 +242,7 @@ class Cycle:
 
 
 Part: TypeAlias = (
-    Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle
+    Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle | Words
 )
 PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
 
@@ -263,6 +266,8 @@ class ColumnPlan:
         Why there are no parts; empty when there are.
     center, scale : tuple of float
         Output ``k`` becomes ``(output - center[k]) / scale[k]`` at the end.
+    reading : Reading or None
+        How text cells are read before anything else; None where they stay as they are.
 
     Examples
     --------
@@ -279,6 +284,7 @@ class ColumnPlan:
     dropped: str = ""
     center: tuple[float, ...] = field(default=(), repr=False)
     scale: tuple[float, ...] = field(default=(), repr=False)
+    reading: Reading | None = field(default=None, repr=False)
 
     @property
     def treatment(self) -> str:
@@ -302,6 +308,8 @@ class ColumnPlan:
     def is_consistent(self) -> bool:
         """Whether its lists match each other and its parts the kind of the column."""
         is_text = self.kind == "categorical"
+        if self.reading and (self.reading.kind != self.kind or not self.reading.is_consistent):
+            return False
         fits = all(_fits(part, is_text) for part in self.parts)
         return fits and len(self.center) == len(self.scale) == len(self.outputs)
 
@@ -312,7 +320,11 @@ class ColumnPlan:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnPlan:
         """Plan from what :meth:`to_dict` gave."""
-        return cls(**{name: _from_plain(value) for name, value in data.items()})
+        reading = data.get("reading")
+        plain = {name: _from_plain(value) for name, value in data.items() if name != "reading"}
+        if reading is not None:
+            reading = Reading(**{**reading, "bad": tuple(reading["bad"])})
+        return cls(**plain, reading=reading)
 
 
 def _fits(part: Part, is_text: bool) -> bool:
@@ -325,6 +337,8 @@ def _fits(part: Part, is_text: bool) -> bool:
             return not is_text
         case Cycle():
             return not is_text and part.period in PERIOD_DAYS
+        case Words():
+            return is_text and part.is_consistent
         case Binary():
             return len(levels) == 2
         case Frequency():
@@ -335,7 +349,7 @@ def _fits(part: Part, is_text: bool) -> bool:
     return True
 
 
-def _plain_fields(item: ColumnPlan | Part) -> dict[str, Any]:
+def _plain_fields(item: ColumnPlan | Part | Reading) -> dict[str, Any]:
     return {entry.name: _to_plain(getattr(item, entry.name)) for entry in fields(item)}
 
 
@@ -343,6 +357,8 @@ def _to_plain(value: Any) -> Any:
     """Parts as dicts, tuples as lists, everything else as it is."""
     if isinstance(value, tuple):
         return [_to_plain(item) for item in value]
+    if isinstance(value, Reading):
+        return _plain_fields(value)
     if isinstance(value, Part):
         return {"part": type(value).__name__, **_plain_fields(value)}
     return value
