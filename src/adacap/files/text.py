@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
+from adacap.files.own_memory import own_reader, recoded
 from adacap.files.plain import plain_columns
 from adacap.files.sniff import MISSING, SAMPLE_BYTES, TextOptions, sniff_text, unclear_dates
 from adacap.files.source import Source
@@ -63,7 +65,7 @@ class TextSource(Source):
 
     def read(self, columns: Sequence[str] | None = None) -> Any:
         """The whole table, each column in the type that fits all of its cells."""
-        with self._errors(), self._stream() as stream:
+        with self._errors(), self._utf8() as (stream, _):
             table = _csv().read_csv(stream, *self._options(columns))
         if not table.num_rows:
             raise FileError(f"{self.path} has no rows.")
@@ -84,9 +86,8 @@ class TextSource(Source):
     ) -> Iterator[Any]:
         pa = need_arrow()
         types = {name: self._type(name, kinds.get(name, "categorical")) for name in names}
-        total = max(self.size, 1)
-        with self._errors(), pa.OSFile(str(self.path)) as file:
-            stream = file if self._packing is None else _unpack(file, self._packing)
+        with self._errors(), self._utf8() as (stream, file):
+            total = max(file.size(), 1)
             for batch in _csv().open_csv(stream, *self._options(names, types)):
                 self._share = min(1.0, file.tell() / total)
                 table = pa.Table.from_batches([batch]).slice(start)
@@ -126,6 +127,24 @@ class TextSource(Source):
             yield file if self._packing is None else _unpack(file, self._packing)
 
     @contextmanager
+    def _utf8(self) -> Iterator[tuple[Any, Any]]:
+        """The text in UTF-8, and the file whose position says how far it has been read.
+
+        A file in another encoding is copied first: see :mod:`adacap.files.own_memory`.
+        """
+        pa = need_arrow()
+        if self.form.encoding == "utf-8":
+            with pa.OSFile(str(self.path)) as file:
+                yield file if self._packing is None else _unpack(file, self._packing), file
+            return
+        with tempfile.NamedTemporaryFile(prefix="adacap-", suffix=".csv") as copy:
+            with self._stream() as stream:
+                copy.writelines(recoded(stream, self.form.encoding))
+            copy.flush()
+            with pa.OSFile(copy.name) as file:
+                yield file, file
+
+    @contextmanager
     def _errors(self) -> Iterator[None]:
         """Turn what the reader says into a sentence about the file."""
         try:
@@ -163,7 +182,6 @@ class TextSource(Source):
         read = csv.ReadOptions(
             column_names=list(form.names),
             skip_rows=form.skip,
-            encoding="utf8" if form.encoding == "utf-8" else form.encoding,
             block_size=_BLOCK,
         )
         parse = csv.ParseOptions(delimiter=form.separator, newlines_in_values=True)
@@ -186,15 +204,19 @@ class TextSource(Source):
 
     def _infer(self, sample: bytes) -> dict[str, Any]:
         with self._errors():
-            schema = _csv().read_csv(need_arrow().BufferReader(sample), *self._options()).schema
+            schema = _csv().read_csv(self._sampled(sample), *self._options()).schema
         return dict(zip(schema.names, schema.types, strict=True))
+
+    def _sampled(self, sample: bytes) -> Any:
+        parts = recoded(own_reader(sample), self.form.encoding)
+        return own_reader(b"".join(parts))
 
     def _look_for_dates(self, sample: bytes) -> None:
         pa = need_arrow()
         texts = [name for name, kind in self._inferred.items() if pa.types.is_string(kind)]
         if not texts:
             return
-        table = _csv().read_csv(pa.BufferReader(sample), *self._options(texts))
+        table = _csv().read_csv(self._sampled(sample), *self._options(texts))
         for name in texts:
             if unclear_dates(table.column(name).slice(0, 200).to_pylist()):
                 self.notes.append(
