@@ -295,7 +295,6 @@ def test_report_options_reach_the_report(call, filled, monkeypatch):
 
 
 def test_a_report_of_results_that_were_run(call):
-    pytest.importorskip("plotly", reason="needs the extra report")
     lines = [f"builtin-diabetes,{k},{name},0.{k + 5}" for k in range(3) for name in ("one", "two")]
     Path("mine.csv").write_text("\n".join(["task,split,method,score", *lines]))
     assert call("import", "mine.csv").exit_code == 0

@@ -69,7 +69,6 @@ def test_one_net_by_name_gives_intervals_too(call, houses):
 
 
 def test_report(call, houses, tmp_path):
-    pytest.importorskip("plotly", reason="needs the extra report")
     result = fit(call, houses, "-t", "rent", "--report", "r.html")
     assert result.exit_code == 0, result.output
     assert "<html" in (tmp_path / "r.html").read_text("utf-8")[:1000]

@@ -79,7 +79,6 @@ def build_report(
     page = Page(title or "Benchmark of tabular methods", sections.subtitle(frame))
     page.style(asset("report.css", "adacap.bench"))
     page.data("benchmark", report_data(frame))
-    page.need_plotly()
     sections.add_overview(page, frame, tables)
     sections.add_interactive(page)
     sections.add_contests(page, tables)

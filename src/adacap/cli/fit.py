@@ -108,7 +108,6 @@ def fit(
         check_output(path, force)
     if report is not None and not test_size:
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
-    _check_report(report)
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text
@@ -121,7 +120,7 @@ def fit(
         "time_limit": None if time_limit is None else time_limit / n_fits,
         "seed": seed,
     }
-    outcome = _train(loaded, options, test_size, refit, report, force, as_json)
+    outcome = _train(loaded, options, test_size, refit, report, output, force, as_json)
     _save(outcome.model, output, force)
     outcome.facts |= {
         "model": str(output),
@@ -143,6 +142,7 @@ def _train(
     test_size: float,
     refit: bool,
     report: Path | None,
+    output: Path,
     force: bool,
     as_json: bool,
 ) -> Outcome:
@@ -163,12 +163,13 @@ def _train(
     intervals = _coverage(model, loaded, test)
     if not as_json:
         _say_scores(scores, intervals, loaded)
-    if report is not None:
-        _write_report(model, loaded, train, test, report, force)
-    n_rows = len(train)
+    n_rows, scorer = len(train), model
     if refit:
         model = _fit_rows(loaded, options, everything, "Fitting on all rows", as_json)
         n_rows = len(everything)
+    if report is not None:
+        rows = everything if refit else train
+        _write_report(model, scorer, loaded, (rows, train, test), report, output, force)
     facts = _model_facts(model, n_rows, len(test), refit)
     found = {method: _plain_keys(each) for method, each in scores.items()}
     return Outcome(model, {**facts, "scores": found, "intervals": intervals})
@@ -226,25 +227,25 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
     }
 
 
-def _check_report(path: Path | None) -> None:
-    """Refuse now what would fail after minutes of training."""
-    if path is not None:
-        import importlib.util
-
-        if importlib.util.find_spec("plotly") is None:
-            raise ImportError("--report needs plotly. Run: pip install 'adacap[report]'")
-
-
 def _write_report(
-    model: Any, loaded: Loaded, train: Any, test: Any, path: Path, force: bool
+    model: Any, scorer: Any, loaded: Loaded, rows: Any, path: Path, output: Path, force: bool
 ) -> None:
-    from adacap.report import write_report
+    """Page about the saved model; ``rows`` are those it was fitted on, and the two parts."""
+    from adacap.report import About, write_report
 
-    X, y = loaded.X, loaded.target.y
+    X, y, (fitted, train, test) = loaded.X, loaded.target.y, rows
+    about = About(
+        loaded.path.name,
+        loaded.target.names,
+        loaded.numbers[fitted],
+        loaded.numbers[test],
+        output.name,
+    )
     typer.echo("Writing the report", err=True)
     write_report(
-        model, X.take(test), y[test], path, X_train=X.take(train), y_train=y[train], force=force
-    )
+        model, X.take(test), y[test], path, X_train=X.take(train), y_train=y[train],
+        scored_by=scorer, about=about, force=force,
+    )  # fmt: skip
 
 
 def _save(model: Any, path: Path, force: bool) -> None:

@@ -23,7 +23,8 @@ _MANY_ROWS = 400_000
 class Loaded(NamedTuple):
     """Rows in memory whose target is known.
 
-    ``n_rows`` are those of the file, ``drawn`` those taken from it, or None if all were.
+    ``n_rows`` are those of the file, ``drawn`` those taken from it, or None if all were;
+    ``numbers`` says which row of the file each row is, the first being 1.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class Loaded(NamedTuple):
     drawn: int | None
     dropped: list[str]
     notes: list[str]
+    numbers: Any = None  # array of int
 
     def facts(self) -> dict[str, Any]:
         """What ``--json`` says of the data."""
@@ -88,6 +90,7 @@ def load_rows(
     loaded = Loaded(
         path, X.filter(_mask(target)), target, sample.n_rows,
         sample.table.num_rows if sample.drawn else None, dropped, [],
+        sample.numbers[target.known],
     )  # fmt: skip
     return loaded._replace(notes=[*source.notes, *_notes(loaded)])
 

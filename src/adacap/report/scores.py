@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,15 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
-__all__ = ["Comparison", "MethodScores", "baseline_scores", "compare", "model_scores"]
+__all__ = [
+    "Comparison",
+    "MethodScores",
+    "baseline_scores",
+    "compare",
+    "error_name",
+    "model_scores",
+    "sorted_scores",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,6 +90,24 @@ def compare(first: MethodScores, second: MethodScores) -> Comparison:
     n = len(difference)
     error = float(difference.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
     return Comparison(float(difference.mean()), error)
+
+
+def error_name(row: MethodScores) -> str:
+    """The score by which methods are put in order: their RMSE or their log-loss."""
+    return next(name for name in row.scores if name.startswith(("RMSE", "log-loss")))
+
+
+def sorted_scores(rows: Iterable[MethodScores]) -> list[MethodScores]:
+    """Methods by their error, the best first.
+
+    Examples
+    --------
+    >>> a = MethodScores("a", {"RMSE": 2.0}, np.array([4.0]), 0.0)
+    >>> b = MethodScores("b", {"RMSE": 1.0}, np.array([1.0]), 0.0)
+    >>> [row.method for row in sorted_scores([a, b])]
+    ['b', 'a']
+    """
+    return sorted(rows, key=lambda row: row.scores[error_name(row)])
 
 
 def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
