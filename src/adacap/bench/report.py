@@ -115,7 +115,7 @@ def write_report(
     suite : str, optional
         Only these tasks: suites, keys or files of tasks, several with commas.
     force : bool, default=False
-        Replace `out` if it exists.
+        Replace `out` and the tables if they exist.
     allow_missing : bool, default=True
         See :func:`build_report`.
 
@@ -149,7 +149,7 @@ def write_report(
         unavailable=_unavailable(frame),
     )
     if tables_dir is not None:
-        write_tables(frame, tables_dir, missing="mark" if allow_missing else "refuse")
+        write_tables(frame, tables_dir, missing="mark" if allow_missing else "refuse", force=force)
     return page.write(out, force=force)
 
 

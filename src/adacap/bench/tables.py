@@ -25,6 +25,7 @@ from adacap.bench.metrics import (
 from adacap.bench.metrics.cells import COUNTED
 from adacap.bench.metrics.contests import contestants
 from adacap.bench.tables_text import Column, TextTable, Value
+from adacap.exceptions import refuse_existing
 
 __all__ = [
     "Column",
@@ -294,7 +295,12 @@ def task_names(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def write_tables(
-    frame: pd.DataFrame, folder: str | Path, *, missing: Missing = "refuse", n_best: int = 10
+    frame: pd.DataFrame,
+    folder: str | Path,
+    *,
+    missing: Missing = "refuse",
+    n_best: int = 10,
+    force: bool = False,
 ) -> list[Path]:
     """Write every table as Markdown, CSV and LaTeX.
 
@@ -302,17 +308,27 @@ def write_tables(
     ----------
     frame : DataFrame
     folder : str or Path
-        Made if it does not exist; files of an earlier call are replaced.
+        Made if it does not exist.
     missing : {"refuse", "mark"}, default="refuse"
     n_best : int, default=10
+    force : bool, default=False
+        Replace files that exist, such as those of an earlier call.
 
     Returns
     -------
     list of Path
         What was written.
+
+    Raises
+    ------
+    OutputExistsError
+        If a file exists and ``force`` is not set; nothing is written then.
     """
     tables = all_tables(frame, missing=missing, n_best=n_best)
     folder = Path(folder)
+    for table in tables:
+        for ending in ("md", "csv", "tex"):
+            refuse_existing(folder / f"{table.name}.{ending}", force)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from adacap.files import Source, TextOptions
 
 __all__ = [
-    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "Separator", "UsageError", "command",
-    "note", "number", "plus_minus", "print_json", "print_table", "say", "size_of", "split_names",
-    "text_options",
+    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "Separator", "UsageError", "Weight",
+    "command", "note", "number", "plus_minus", "print_json", "print_table", "say", "size_of",
+    "split_names", "text_options",
 ]  # fmt: skip
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", help="Column of row weights; it is not learned from."),
+]
 _TEXT = "Text files"
 _WIDE = 10_000  # columns of a terminal that cuts nothing
 Separator = Annotated[
@@ -49,7 +53,10 @@ class UsageError(ValueError):
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Exit 2 for wrong usage, 1 for data, models and files that will not do; messages alone."""
+    """Exit 2 for wrong usage, 1 for data, models and files that will not do; messages alone.
+
+    A command that is interrupted says what was kept: what the KeyboardInterrupt says, else nothing.
+    """
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> None:
@@ -60,6 +67,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 function(*args, **options)
+        except KeyboardInterrupt as error:
+            typer.echo(f"Interrupted: {error or 'nothing was written'}.", err=True)
+            raise typer.Exit(130) from error
         except (UsageError, OutputExistsError) as error:
             _fail(error, 2)
         except (AdaCapError, ValueError, TypeError, OSError, ImportError, MemoryError) as error:

@@ -19,6 +19,7 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Data sets: list, fetch, show, verify.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

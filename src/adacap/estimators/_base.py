@@ -409,17 +409,24 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         encoded = self.encoder_.transform(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted estimator to one file, for :func:`adacap.load`.
 
         Parameters
         ----------
         path : str or path-like
-            An existing file is replaced, at once or not at all.
+            The file appears when it is complete.
+        force : bool, default=False
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputExistsError
+            If the file exists and ``force`` is not set.
         """
         from adacap.persistence import save
 
-        save(self, path)
+        save(self, path, force=force)
 
     def __sklearn_tags__(self) -> Tags:
         """Missing values, text and categories are welcome; training is random."""

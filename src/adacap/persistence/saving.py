@@ -25,6 +25,7 @@ from adacap.estimators.fitting import FittedMember
 from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
+from adacap.exceptions import refuse_existing
 from adacap.nn.heads import LinearHead
 from adacap.persistence.description import (
     ESTIMATORS,
@@ -43,14 +44,21 @@ from adacap.persistence.intervals import interval_tensors
 __all__ = ["hidden_of_zeros", "save", "tensors_of"]
 
 
-def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
+def save(estimator: AdaCapBase, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a fitted estimator to one file.
 
     Parameters
     ----------
     estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
     path : str or path-like
-        An existing file is replaced, at once or not at all.
+        The file appears when it is complete.
+    force : bool, default=False
+        Replace a file that exists.
+
+    Raises
+    ------
+    OutputExistsError
+        If the file exists and ``force`` is not set.
 
     Warns
     -----
@@ -59,6 +67,7 @@ def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
         estimator has the default in its place.
     """
     check_is_fitted(estimator)
+    refuse_existing(path, force)
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(

@@ -138,7 +138,13 @@ def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
 
 
 def baseline_scores(
-    estimator: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any, random_state: int = 0
+    estimator: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    random_state: int = 0,
+    sample_weight: Any = None,
 ) -> list[MethodScores]:
     """Scores of a constant, a linear model and a forest, trained on the columns the net sees.
 
@@ -150,6 +156,8 @@ def baseline_scores(
         Of more than 20,000 rows, as many are drawn.
     X_test, y_test : test rows
     random_state : int, default=0
+    sample_weight : array-like of shape (n_train,), optional
+        Of the training rows.
 
     Returns
     -------
@@ -169,6 +177,7 @@ def baseline_scores(
     table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
+    weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
     encoder = TableEncoder(policy, owner="adacap.report")
     train = encoder.fit_transform(table, codec.encode(y))  # target means learnt out of fold
     test = encoder.transform(read_input(X_test, policy)[0])
@@ -177,7 +186,7 @@ def baseline_scores(
     found = []
     for name, model in _baselines(codec, random_state).items():
         start = time.perf_counter()
-        model.fit(train, y)
+        model.fit(train, y, sample_weight=weights)
         seconds = time.perf_counter() - start
         output = _shares(model, test, codec) if isinstance(codec, ClassCodec) else None
         output = model.predict(test) if output is None else output

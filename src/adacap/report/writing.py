@@ -29,6 +29,7 @@ def build_report(
     *,
     X_train: Any = None,
     y_train: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     coverage: float = 0.9,
     random_state: int = 0,
@@ -44,6 +45,8 @@ def build_report(
         Rows that ``fit`` has not seen.
     X_train, y_train : optional
         What it was fitted on, to train a constant, a linear model and a forest for comparison.
+    sample_weight : array-like of shape (n_train,), optional
+        Weights of these rows; scores count every test row once.
     title : str, optional
     coverage : float, default=0.9
         Of the intervals drawn.
@@ -89,7 +92,9 @@ def build_report(
     check_consistent_length(own.losses, y_test)
     baselines = []
     if X_train is not None:
-        baselines = baseline_scores(scorer, X_train, y_train, X_test, y_test, random_state)
+        baselines = baseline_scores(
+            scorer, X_train, y_train, X_test, y_test, random_state, sample_weight
+        )
     is_classes = isinstance(codec, ClassCodec)
     covered = None if is_classes else interval_coverage(scorer, X_test, y_test)
     page = Page(title or _title(estimator, about), _subtitle(estimator))
@@ -131,6 +136,7 @@ def write_report(
     *,
     X_train: Any = None,
     y_train: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     coverage: float = 0.9,
     random_state: int = 0,
@@ -153,6 +159,8 @@ def write_report(
     X_train, y_train : optional
         What the estimator was fitted on: simple methods are trained on it for comparison, and left
         out without it.
+    sample_weight : array-like of shape (n_train,), optional
+        Weights of these rows; scores count every test row once.
     title : str, optional
     coverage : float, default=0.9
         Of the intervals drawn.
@@ -197,6 +205,7 @@ def write_report(
         y_test,
         X_train=X_train,
         y_train=y_train,
+        sample_weight=sample_weight,
         title=title,
         coverage=coverage,
         random_state=random_state,
