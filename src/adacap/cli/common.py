@@ -65,7 +65,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _show_each_once()
                 function(*args, **options)
         except KeyboardInterrupt as error:
             typer.echo(f"Interrupted: {error or 'nothing was written'}.", err=True)
@@ -83,8 +83,25 @@ def _fail(error: BaseException, code: int) -> None:
     raise typer.Exit(code) from error
 
 
-def _show_warning(message: Warning | str, *args: Any, **more: Any) -> None:
-    note(str(message))
+# What warnings for programmers say, in words for those who do not program.
+_PLAIN_WORDS = {
+    "are trained one by one, since": "The nets are trained one after the other, not all at once, "
+    "which takes longer.",
+}
+
+
+def _show_each_once() -> Callable[..., None]:
+    """Shower of warnings: each text once, however many nets say it."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *args: Any, **more: Any) -> None:
+        text = str(message)
+        text = next((plain for part, plain in _PLAIN_WORDS.items() if part in text), text)
+        if text not in shown:
+            shown.add(text)
+            note(text)
+
+    return show
 
 
 def note(text: str) -> None:

@@ -188,14 +188,15 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 
 
 def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool) -> Any:
-    from adacap.cli.models import build, describe
+    from adacap.cli.models import build, describe, enough_rows
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
     if not quiet and label != "Fitting on all rows":
         say(f"Method: {describe(model, len(rows))}.")
     model.set_params(callbacks=[ProgressBar(label)])
-    model.fit(loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows))
+    with enough_rows(model, len(rows)):
+        model.fit(loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows))
     model.set_params(callbacks=None)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model

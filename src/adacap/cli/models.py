@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from adacap.cli.common import UsageError
 if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
-__all__ = ["build", "describe", "encode", "split"]
+__all__ = ["build", "describe", "encode", "enough_rows", "split"]
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
@@ -64,6 +66,21 @@ def describe(model: Any, n_rows: int) -> str:
     n = members_of(model, n_rows)
     folds = " (one per fold)" if has_folds(model, n) else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
+
+
+@contextmanager
+def enough_rows(model: Any, n_rows: int) -> Iterator[None]:
+    """Where there are fewer rows than folds, the way out that the command line has."""
+    try:
+        yield
+    except ValueError as error:
+        if "different rows" not in str(error):
+            raise
+        n = model.get_params(deep=False)["n_estimators"]
+        raise UsageError(
+            f"{n} nets, each with a fold of its own, need at least {n} different rows, got "
+            f"{n_rows}. Train one net: --n-estimators 1."
+        ) from error
 
 
 def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:

@@ -40,6 +40,7 @@ from adacap.estimators.preparing import Codec, Preparation, Samples
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.settings import ONE_NET, has_folds, members_of, setting_of
+from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tells_callbacks
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
@@ -52,7 +53,7 @@ __all__ = ["AdaCapBase"]
 _MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 
 
-class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
+class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
@@ -136,6 +137,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @tells_callbacks
     def fit(
         self,
         X: Any,
@@ -193,9 +195,9 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         recipes = [
             self._recipe(data.rows, members, data.codec, scheme, spec, start) for spec in turns
         ]
-        callbacks = list(self.callbacks or ())
+        callbacks = [*(self.callbacks or ()), *steps_for(self)]
         if self.verbose:
-            callbacks.append(ProgressBar(type(self).__name__))
+            callbacks.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
         fitted = fit_members(
             recipes,
             data.rows,
