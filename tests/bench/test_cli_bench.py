@@ -316,3 +316,15 @@ def test_help_is_quick_and_loads_no_numerical_library(environment):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_methods_name_the_extra_that_lacks(monkeypatch):
+    from adacap.bench import methods
+
+    monkeypatch.setattr(methods, "unavailable", lambda method: "pip install 'adacap[peers]'")
+    from typer.testing import CliRunner
+
+    from adacap.cli import app
+
+    text = CliRunner().invoke(app, ["bench", "methods"]).stdout
+    assert "pip install 'adacap[peers]'" in text

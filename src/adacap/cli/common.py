@@ -68,7 +68,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 warnings.showwarning = _show_each_once()
                 function(*args, **options)
         except KeyboardInterrupt as error:
-            typer.echo(f"Interrupted: {error or 'nothing was written'}.", err=True)
+            typer.echo(f"Interrupted: {str(error) or 'nothing was written'}.", err=True)
             raise typer.Exit(130) from error
         except (UsageError, OutputExistsError) as error:
             _fail(error, 2)
@@ -79,7 +79,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fail(error: BaseException, code: int) -> None:
-    typer.echo(f"Error: {error or type(error).__name__}", err=True)
+    typer.echo(f"Error: {str(error) or type(error).__name__}", err=True)
     raise typer.Exit(code) from error
 
 

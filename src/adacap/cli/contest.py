@@ -41,7 +41,7 @@ class Contest:
     failures: dict[str, str] = field(default_factory=dict)
     test_ratio: float = 0.25  # test rows per training row
     n_splits: int = 0  # that were finished
-    ended_by: str = ""  # what ended it before the last split
+    is_interrupted: bool = False
 
     @property
     def main(self) -> str:
@@ -87,13 +87,8 @@ def run_contest(
     contest = Contest(metrics)
     methods = _usable(against, kind, len(loaded.target.y), contest)
     total = n_splits * (1 + len(methods))
-    begin = time.perf_counter()
     try:
         for index in range(n_splits):
-            left = None if time_limit is None else time_limit - (time.perf_counter() - begin)
-            if left is not None and index and left <= 0:
-                contest.ended_by = "the time limit"
-                break
             train, test = split(loaded.target, test_size, seed + index)
             if not len(test):
                 raise UsageError(f"{len(loaded.target.y)} rows are too few for a test part.")
@@ -101,14 +96,14 @@ def run_contest(
             part = _Part(loaded, kind, train, test)
             own = build(
                 loaded.target.task, method, seed=seed + index,
-                n_estimators=n_estimators, time_limit=left,
+                n_estimators=n_estimators, time_limit=time_limit,
             )  # fmt: skip
             for k, (name, job) in enumerate(_jobs(own, methods, part, seed + index)):
                 on_step(index * (1 + len(methods)) + k, total, name)
                 _score(contest, name, job)
             contest.n_splits = index + 1
     except KeyboardInterrupt:
-        contest.ended_by = "an interruption"
+        contest.is_interrupted = True
     contest.forget_after(contest.n_splits)
     on_step(contest.n_splits * (1 + len(methods)), total, "")
     return contest

@@ -50,7 +50,7 @@ def evaluate(
     method: MethodOption = None,
     n_estimators: Members = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds in all: then no split is begun.")
+        float | None, typer.Option(min=0.1, help="Seconds for one fit of AdaCap.")
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
@@ -91,8 +91,8 @@ def evaluate(
         )  # fmt: skip
     if not contest.n_splits:
         raise KeyboardInterrupt("no split was finished, so there are no scores")
-    if contest.ended_by:
-        note(f"Ended by {contest.ended_by} after {contest.n_splits} of {splits} splits.")
+    if contest.is_interrupted:
+        note(f"Interrupted: these are the scores of {contest.n_splits} of {splits} splits.")
         splits = contest.n_splits
     pairs = [compare(contest, name) for name in contest.scores if name != "adacap"]
     seconds = time.perf_counter() - start
@@ -104,7 +104,7 @@ def evaluate(
         say()
         _print_scores(contest)
         _print_pairs(contest, pairs)
-    if contest.ended_by == "an interruption":
+    if contest.is_interrupted:
         raise typer.Exit(130)
     if contest.failures:
         raise typer.Exit(1)

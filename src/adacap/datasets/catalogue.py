@@ -92,7 +92,7 @@ def find_task(key: str) -> Task:
 
 
 def find_by_name(text: str) -> list[Task]:
-    """Tasks whose name or file has every word of a text, whatever the case and the signs between.
+    """Tasks whose name, file or key has every word of a text, whatever the case and the signs between.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def find_by_name(text: str) -> list[Task]:
 
     def has_all(task: Task) -> bool:
         path = task.file.path if task.file is not None else ""
-        known = " ".join(re.findall(r"[a-z0-9]+", f"{task.name} {path}".lower()))
+        known = " ".join(re.findall(r"[a-z0-9]+", f"{task.name} {path} {task.key}".lower()))
         return all(word in known for word in words)
 
     return [task for task in catalogue().values() if words and has_all(task)]
@@ -131,7 +131,8 @@ def find_suite(name: str) -> tuple[Task, ...]:
         return tuple(task for task in catalogue().values() if name in task.suites)
     if own.is_entries(name) and not own.names_entry(name):
         return own.suite_of_toml(name)
-    if name in catalogue() or own.is_table(name) or own.is_entries(name) or find_by_name(name):
+    is_file = own.is_table(name) or own.is_entries(name)
+    if name in catalogue() or is_file or len(find_by_name(name)) == 1:
         return (find_task(name),)
     raise ValueError(
         f"Unknown suite or task {name!r}.{_hint(name, [*SUITES, *catalogue()])} "
