@@ -92,7 +92,7 @@ def find_task(key: str) -> Task:
 
 
 def find_by_name(text: str) -> list[Task]:
-    """Tasks whose name, file or key has every word of a text, whatever the case and the signs between.
+    """Tasks whose name, file or key has every word of a text, whatever the case and the signs.
 
     Examples
     --------
