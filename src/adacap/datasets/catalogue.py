@@ -97,7 +97,7 @@ def find_by_name(text: str) -> list[Task]:
     Examples
     --------
     >>> [task.key for task in find_by_name("concrete-slump")][:1]
-    ['paper-12']
+    ['paper-1']
     >>> find_by_name("?")
     []
     """

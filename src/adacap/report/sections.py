@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adacap.estimators._capacity_reading import N_PERMUTATIONS
+from adacap.estimators.held_out import N_PERMUTATIONS
 from adacap.page import Column, Page, Section
 from adacap.report.about import About
 from adacap.report.charts import chart, fit_paths_chart, scores_chart

@@ -28,7 +28,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _LOSSES = {
-    "rmse": "RMSE, in standard deviations of the target",
+    "rmse": "RMSE, in SDs of the target",
     "bce": "cross-entropy, in nats",
     "ce": "cross-entropy, in nats",
 }
