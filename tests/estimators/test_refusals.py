@@ -89,7 +89,7 @@ class Broken(nn.Linear):
         ({"weight_decay": -1}, ValueError, "weight_decay must be 'auto', or 0 or more, got -1"),
         ({"random_state": "x"}, ValueError, "random_state must be None, an integer.*got 'x'"),
         ({"random_state": -1}, ValueError, "random_state must be None, an integer >= 0.*got -1"),
-        ({"device": "abacus"}, RuntimeError, "device string: abacus"),
+        ({"device": "abacus"}, ValueError, "device='abacus' is unknown. Use device='cpu'"),
     ],
     ids=lambda value: str(value).split(" at 0x")[0] if isinstance(value, dict) else "",
 )
