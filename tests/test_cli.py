@@ -89,7 +89,7 @@ def test_no_command_shows_the_help():
 
 
 def test_an_interruption_ends_with_130_and_no_traceback(monkeypatch, capsys):
-    def interrupted(output, seed):
+    def interrupted(output, seed, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("adacap.demo.run_demo", interrupted)
@@ -108,9 +108,11 @@ def test_the_command_is_declared_under_its_name():
 
 def test_demo_options_reach_the_demo(monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr("adacap.demo.run_demo", lambda output, seed: calls.append((output, seed)))
+    monkeypatch.setattr(
+        "adacap.demo.run_demo", lambda output, seed, force: calls.append((output, seed, force))
+    )
     result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "x"), "--seed", "3"])
-    assert (result.exit_code, calls) == (0, [(tmp_path / "x", 3)])
+    assert (result.exit_code, calls) == (0, [(tmp_path / "x", 3, False)])
 
 
 def test_help_lists_commands():

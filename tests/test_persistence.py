@@ -25,7 +25,7 @@ from torch import Tensor, nn
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, load
 from adacap.architectures import BACKBONES
-from adacap.exceptions import ModelFileError
+from adacap.exceptions import ModelFileError, OutputExistsError
 from adacap.nn import ConvNet
 from adacap.training.callbacks import Callback
 
@@ -216,7 +216,7 @@ def test_warm_start_goes_on(options: dict[str, Any], tmp_path: Path) -> None:
         model.fit(X, Y)
         again.fit(X, Y)
         assert_same(model, again, X)
-        again.save(path)
+        again.save(path, force=True)
     assert len(load(path, architecture=factory).history_) == 30
 
 
@@ -305,10 +305,10 @@ def test_a_failed_save_leaves_the_old_file(
     with monkeypatch.context() as patch:
         patch.setattr(os, step, fail)
         with pytest.raises(OSError, match="disk full"):
-            model.save(path)
+            model.save(path, force=True)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["m.adacap"]
-    model.save(path)
+    model.save(path, force=True)
     assert path.read_bytes() == saved.read_bytes()
 
 
@@ -316,7 +316,9 @@ def test_save_replaces_what_a_link_points_to(saved: Path, tmp_path: Path) -> Non
     target, link = tmp_path / "m.adacap", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to(target)
-    load(saved).save(link)
+    with pytest.raises(OutputExistsError, match="link exists"):
+        load(saved).save(link)
+    load(saved).save(link, force=True)
     assert link.is_symlink()
     assert target.read_bytes() == saved.read_bytes()
 

@@ -61,8 +61,8 @@ def test_ten_lines_are_about_ten() -> None:
 
 
 def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("pyarrow", "plotly", "onnxruntime"):
-        pytest.importorskip(package, reason="needs the extras files, report and onnx")
+    for package in ("pyarrow", "onnxruntime"):
+        pytest.importorskip(package, reason="needs the extras files and onnx")
     monkeypatch.chdir(tmp_path)
     text = section(README.read_text(encoding="utf-8"), "On the command line")
     for _, code in code_blocks(text):

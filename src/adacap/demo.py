@@ -79,7 +79,9 @@ def compare(X: Array, y: Array, seed: int) -> list[Score]:
     return scores
 
 
-def run_demo(output: Path, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
+def run_demo(
+    output: Path, seed: int = 0, *, quiet: bool = False, force: bool = False
+) -> dict[str, Any]:
     """Compare on both tables, print the errors unless quiet, save the first AdaCap model.
 
     Returns
@@ -97,7 +99,7 @@ def run_demo(output: Path, seed: int = 0, *, quiet: bool = False) -> dict[str, A
         if saved is None:
             saved = scores[-1].model
             saved.set_params(callbacks=None)
-            saved.save(output)
+            saved.save(output, force=force)
     console.print(f"Model of the first table saved to {output.resolve()}", soft_wrap=True)
     console.print(f'Use it with  adacap.load("{output}").predict(X)', soft_wrap=True)
     return {"tables": tables, "model": str(output.resolve()), "seed": seed}

@@ -1,6 +1,7 @@
 """Errors and warnings that adacap raises on purpose, and the words for an unknown name."""
 
 import difflib
+import os
 from collections.abc import Iterable
 
 __all__ = [
@@ -10,6 +11,8 @@ __all__ = [
     "NonFiniteError",
     "NotPositiveDefiniteError",
     "NumericalWarning",
+    "OutputExistsError",
+    "refuse_existing",
     "suggest",
 ]
 
@@ -34,8 +37,32 @@ class ModelFileError(AdaCapError, ValueError):
     """A model file is missing parts, malformed or of an unknown version."""
 
 
+class OutputExistsError(AdaCapError, FileExistsError):
+    """A file to write is there already and nobody said to replace it."""
+
+
 class NumericalWarning(UserWarning):
     """A result is valid but was obtained with numerical help."""
+
+
+def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
+    """Refuse to replace a file unless told to: the rule of everything that writes one.
+
+    Raises
+    ------
+    OutputExistsError
+
+    Examples
+    --------
+    >>> refuse_existing(os.devnull, force=False)
+    Traceback (most recent call last):
+    adacap.exceptions.OutputExistsError: /dev/null exists. Choose another name, or replace it:...
+    """
+    if os.path.lexists(path) and not force:
+        raise OutputExistsError(
+            f"{os.fspath(path)} exists. Choose another name, or replace it: force=True (--force on "
+            "the command line)."
+        )
 
 
 def suggest(name: object, known: Iterable[str], what: str) -> str:

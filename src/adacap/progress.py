@@ -84,7 +84,7 @@ class Steps:
             self._bar.stop()
             self._bar = None
         elif self._ends_with_a_line and self.total != 0:
-            self.say(self._line())
+            self.say(self._line(is_last=True))
 
     def update(self, done: int, share: float | None = None, text: str = "") -> None:
         """Show that so many are done.
@@ -126,9 +126,10 @@ class Steps:
         note = f"{self._count}  {self._newest[2]}"
         self._bar.update(self._bar.task_ids[0], completed=self._part, note=note)
 
-    def _line(self) -> str:
+    def _line(self, is_last: bool = False) -> str:
         text = self._newest[2]
-        line = f"{self.label}: {self._count}, {100 * self._part:.0f} %{self._left()}"
+        left = "" if is_last else self._left()
+        line = f"{self.label}: {self._count}, {100 * self._part:.0f} %{left}"
         return line + (f"  {text}" if text else "")
 
     def _left(self) -> str:

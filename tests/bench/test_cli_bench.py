@@ -295,7 +295,6 @@ def test_report_options_reach_the_report(call, filled, monkeypatch):
 
 
 def test_a_report_of_results_that_were_run(call):
-    pytest.importorskip("plotly", reason="needs the extra report")
     lines = [f"builtin-diabetes,{k},{name},0.{k + 5}" for k in range(3) for name in ("one", "two")]
     Path("mine.csv").write_text("\n".join(["task,split,method,score", *lines]))
     assert call("import", "mine.csv").exit_code == 0
@@ -317,3 +316,15 @@ def test_help_is_quick_and_loads_no_numerical_library(environment):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_methods_name_the_extra_that_lacks(monkeypatch):
+    from adacap.bench import methods
+
+    monkeypatch.setattr(methods, "unavailable", lambda method: "pip install 'adacap[peers]'")
+    from typer.testing import CliRunner
+
+    from adacap.cli import app
+
+    text = CliRunner().invoke(app, ["bench", "methods"]).stdout
+    assert "pip install 'adacap[peers]'" in text

@@ -81,3 +81,22 @@ def test_every_command_speaks_json(name):
 
 def test_the_commands_are_there():
     assert {"fit", "predict", "evaluate", "inspect", "export", "demo"} <= set(COMMANDS)
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_warnings_come_once_and_in_plain_words(capsys):
+    import warnings
+
+    from adacap.cli.common import command
+
+    @command
+    def warn() -> None:
+        for k in (3, 5, 5):
+            warnings.warn(f"The {k} nets are trained one by one, since layer 'x' …", stacklevel=1)
+        warnings.warn("Something else.", stacklevel=1)
+
+    warn()
+    assert capsys.readouterr().err == (
+        "Note: The nets are trained one after the other, not all at once, which takes longer.\n"
+        "Note: Something else.\n"
+    )

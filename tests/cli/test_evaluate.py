@@ -26,7 +26,7 @@ def test_regression(call, houses):
     values = by_name["ridge"]["rmse"]["values"]
     assert by_name["ridge"]["rmse"]["mean"] == pytest.approx(np.mean(values))
     assert by_name["ridge"]["rmse"]["standard_error"] == pytest.approx(
-        np.std(values, ddof=1) / math.sqrt(2)
+        np.std(values, ddof=1) * math.sqrt(1 / 2 + 0.25)  # test rows per training row
     )
     assert [pair["method"] for pair in found["against"]] == ["ridge", "intercept"]
 
@@ -95,7 +95,8 @@ def test_the_corrected_t_test_by_hand():
     from scipy import stats
 
     assert found["p_value"] == pytest.approx(2 * stats.t.sf(t, 3))
-    assert found["standard_error"] == pytest.approx(gaps.std(ddof=1) / 2)
+    # The error that is shown and the p-value are of one test.
+    assert found["standard_error"] == pytest.approx(gaps.mean() / t)
     assert (found["better_in"], found["n_splits"]) == (1, 4)
 
 
@@ -115,3 +116,27 @@ def test_a_split_without_result_is_left_out_of_the_pair():
     made.add("adacap", {"rmse": 1.0}, 0.0)
     made.add("other", {}, 0.0)
     assert compare(made, "other")["n_splits"] == 2
+
+
+def test_ctrl_c_keeps_the_splits_that_are_finished(call, houses, monkeypatch):
+    from adacap.cli import contest as contests
+
+    plain, calls = contests._score, []
+
+    def interrupted(*args):
+        calls.append(args[1])
+        if len(calls) == 4:  # the second method of the second split
+            raise KeyboardInterrupt
+        plain(*args)
+
+    monkeypatch.setattr(contests, "_score", interrupted)
+    options = ["-t", "rent", "--against", "ridge", "--json"]
+    result = call("evaluate", houses, *QUICK, "--splits", "3", *options)
+    assert result.exit_code == 130
+    assert "Interrupted: these are the scores of 1 of 3 splits." in result.stderr
+    found = json.loads(result.stdout)
+    assert [len(method["rmse"]["values"]) for method in found["methods"]] == [1, 1]
+    calls[:] = [0, 0, 0]
+    result = call("evaluate", houses, *QUICK, "--splits", "3", *options)
+    assert result.exit_code == 130
+    assert "Interrupted: no split was finished, so there are no scores." in result.stderr

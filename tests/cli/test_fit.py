@@ -69,7 +69,6 @@ def test_one_net_by_name_gives_intervals_too(call, houses):
 
 
 def test_report(call, houses, tmp_path):
-    pytest.importorskip("plotly", reason="needs the extra report")
     result = fit(call, houses, "-t", "rent", "--report", "r.html")
     assert result.exit_code == 0, result.output
     assert "<html" in (tmp_path / "r.html").read_text("utf-8")[:1000]
@@ -136,7 +135,9 @@ def test_an_existing_model_is_kept(call, houses, tmp_path):
     (tmp_path / "m.adacap").write_text("mine")
     result = fit(call, houses, "-t", "rent", "-o", "m.adacap")
     assert result.exit_code == 2
-    assert "m.adacap exists. Choose another name, or replace it with --force." in result.stderr
+    assert (
+        "m.adacap exists. Choose another name, or replace it: force=True (--force" in result.stderr
+    )
     assert (tmp_path / "m.adacap").read_text() == "mine"
     assert fit(call, houses, "-t", "rent", "-o", "m.adacap", "--force").exit_code == 0
     assert adacap.load(tmp_path / "m.adacap").provenance_.n_rows == 160
@@ -187,7 +188,76 @@ def test_ctrl_c_leaves_nothing(call, houses, monkeypatch, tmp_path):
     monkeypatch.setattr("adacap.AdaCapRegressor.fit", interrupted)
     result = call("fit", houses, "-t", "rent", "--drop", "id")
     assert result.exit_code == 130
+    assert result.stderr.endswith("Interrupted: nothing was written.\n")
     assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_in_the_report_keeps_the_model(call, houses, monkeypatch, tmp_path):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adacap.report.write_report", interrupted)
+    result = fit(call, houses, "-t", "rent", "-o", "m.adacap", "--report", "r.html")
+    assert result.exit_code == 130
+    assert "Interrupted: the model m.adacap is kept, without a report." in result.stderr
+    assert os.listdir(tmp_path) == ["m.adacap"]
+
+
+def test_weights_count_in_training_alone(call, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    y = np.where(np.arange(200) % 2, 5.0, 1.0) * x  # two lines; the weight chooses one
+    table = pa.table({"x": x, "y": y, "w": np.where(np.arange(200) % 2, 1.0, 0.0)})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    options = ["-t", "y", "--weight", "w", "--method", "fast", "--json"]
+    result = call("fit", "t.parquet", *options, "-o", "m.adacap")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["weight"] == "w"
+    model = adacap.load(tmp_path / "m.adacap")
+    assert list(model.encoder_.names_) == ["x"]
+    slope = float(model.predict(pa.table({"x": [1.0]}))[0])
+    assert slope == pytest.approx(5.0, abs=0.5)
+    assert facts["scores"]["ridge"]["r2"] > 0.3  # trained with the weights too
+
+
+@pytest.mark.parametrize(
+    ("weight", "values", "message"),
+    [
+        ("ww", [1.0, 2.0], "Unknown weight column 'ww'. Did you mean 'w'?"),
+        ("y", [1.0, 2.0], "--weight y is the target: name another column."),
+        ("w", [1.0, -2.0], "The weight 'w' is -2 in row 2. Weights are 0 or more."),
+        ("w", ["a", "b"], "The weight 'w' holds string values, not numbers."),
+        ("w", [0.0, 0.0], "The weight 'w' is 0 in every row that has a target."),
+    ],
+)
+def test_weights_that_are_none(call, tmp_path, weight, values, message):
+    table = pa.table({"x": [1.0, 2.0], "y": [1.5, 2.5], "w": values})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    result = call("fit", "t.parquet", "-t", "y", "--weight", weight)
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+
+
+def test_the_way_out_of_few_rows_is_one_the_command_has(call, tmp_path):
+    (tmp_path / "three.csv").write_text("a,y\n1,2\n2,3\n4,5\n")
+    result = call("fit", "three.csv", "-t", "y", "--method", "fast")
+    assert result.exit_code == 2
+    assert "got 3. Train one net: --n-estimators 1." in result.stderr
+    assert "regression: numbers, 3 distinct" in result.stdout
+    result = call("fit", "three.csv", "-t", "y", "--method", "fast", "--n-estimators", "1")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "export", "bench run"])
+def test_help_has_room_on_80_columns(call, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = call(*command.split(), "--help").stdout
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    # What options mean begins in the left half of the screen.
+    starts = [len(line) - len(line.lstrip()) for line in lines if line.startswith(" " * 12)]
+    assert max(starts, default=0) <= 40
 
 
 def test_help_loads_nothing_heavy(environment):

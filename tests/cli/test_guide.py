@@ -22,7 +22,6 @@ def run_line(line):
 
 
 def test_the_guide_runs(tmp_path, monkeypatch):
-    pytest.importorskip("plotly", reason="needs the extra report")
     pytest.importorskip("onnxruntime", reason="needs the extra onnx")
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -108,7 +109,7 @@ def test_missing_columns_name_the_nearest(call, house_model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--interval", "90"], 2, "--interval must be between 0 and 1"),
+        (["--interval", "90"], 2, "is a share between 0 and 1, got 90. Did you mean 0.9?"),
         (["--id", "idd"], 2, "Unknown id column 'idd'. Did you mean 'id'?"),
         (["-o", "o.doc"], 1, "known endings are .csv"),
     ],
@@ -190,7 +191,7 @@ def test_ctrl_c_then_resume(call, start, tmp_path):
     errors = interrupt(process, tmp_path / ".out.parquet.part")
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert "of 20,000 rows, which are kept in .out.parquet.part" in errors
+    assert "of 20,000 rows are done and kept in .out.parquet.part" in errors
     assert "--resume goes on from there" in errors
     assert not (tmp_path / "out.parquet").exists()
 
@@ -204,6 +205,26 @@ def test_ctrl_c_then_resume(call, start, tmp_path):
     assert resumed.column("id").to_pylist() == list(range(20_000))
     assert resumed.equals(whole)
     assert sorted(os.listdir()) == ["long.parquet", "m.adacap", "out.parquet", "whole.parquet"]
+
+
+def test_a_time_limit_keeps_what_is_done(call, tmp_path, monkeypatch):
+    data = write_long(tmp_path / "long.parquet", 4000)
+    long_model(tmp_path / "m.adacap", data, width=8, max_iter=5)
+    command = ["predict", "m.adacap", "long.parquet", "-o", "out.csv", "--batch-rows", "1000"]
+    ticks = iter(range(0, 10_000))
+    clock = SimpleNamespace(perf_counter=lambda: float(next(ticks)))
+    monkeypatch.setattr(sys.modules["adacap.cli.predict"], "time", clock)
+    result = call(*command, "--time-limit", "2.5")  # a second passes at every look at the clock
+    assert result.exit_code == 1
+    assert "The time limit was reached: 2,000 of 4,000 rows are done and kept" in result.stderr
+    assert not (tmp_path / "out.csv").exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    result = call(*command, "--resume", "--json")
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert (facts["rows"], facts["resumed_at"]) == (4000, 2000)
+    assert facts["predict_seconds"] < facts["seconds"]
 
 
 def test_resume_refuses_another_table(call, tmp_path):

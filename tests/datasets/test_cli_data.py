@@ -167,3 +167,22 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_tasks_are_found_by_name(capsys):
+    from typer.testing import CliRunner
+
+    from adacap.cli import app
+
+    runner = CliRunner()
+    found = runner.invoke(app, ["data", "show", "yacht"])
+    assert found.exit_code == 0
+    assert [line.split()[0] for line in found.stdout.splitlines()] == [
+        "key", "paper-12", "mlr-regression3",
+    ]  # fmt: skip
+    assert "paper-1 " in runner.invoke(app, ["data", "show", "concrete-slump"]).stdout
+    one = runner.invoke(app, ["data", "show", "friedman1"])
+    assert "key: builtin-friedman1" in one.stdout
+    none = runner.invoke(app, ["data", "show", "no such name"])
+    assert none.exit_code == 2
+    assert "Unknown task 'no such name'" in none.stderr

@@ -1,4 +1,4 @@
-"""Every figure can be drawn, by plotly's description and by matplotlib."""
+"""Every figure can be drawn, by the page's description and by matplotlib."""
 
 import json
 

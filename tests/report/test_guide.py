@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("plotly", reason="the report embeds plotly.js")
 pytest.importorskip("matplotlib", reason="the guide draws with matplotlib")
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "capacity.md"
@@ -29,5 +28,5 @@ def test_code_of_the_guide_runs(capsys, tmp_path, monkeypatch):
     assert names(shown) == names(printed)[: len(names(shown))]
     assert len(names(shown)) == 9
     assert "no signal was shown" in printed
-    assert (tmp_path / "report.html").stat().st_size > 1_000_000
+    assert (tmp_path / "report.html").stat().st_size > 100_000
     assert (tmp_path / "truth_against_noise.png").exists()

@@ -76,18 +76,33 @@ def test_compare():
 def test_remarks_compare_with_baselines(regression):
     rng = np.random.default_rng(0)
     losses = 1 + rng.random(200)
-    own = method("AdaCapRegressor", losses, **{"R²": 0.3})
+
+    def scored(name, losses, **more):
+        return method(name, losses, RMSE=float(np.sqrt(np.mean(losses))), **more)
+
+    own = scored("AdaCapRegressor", losses, **{"R²": 0.3})
+    noise = rng.normal(size=200) - 0.02
     rows = [
-        method("mean", losses + rng.normal(size=200)),
-        method("ridge", losses - 0.5),
-        method("random forest", losses + rng.normal(size=200)),
+        scored("mean", losses - noise.mean() + noise + 0.02),  # worse by a hair
+        scored("ridge", losses - 0.5),
+        scored("random forest", losses - noise.mean() + noise - 0.02),  # better by a hair
     ]
     text = remarks(regression.model, own, rows)
-    assert text[0].startswith("This table is noisy: 70 % of the variance stays unexplained")
-    assert [line for line in text if line.startswith("The mean does as well: nothing was learned")]
-    assert "A linear model does better on these test rows" in " ".join(text)
-    forest = "A random forest may do as well: on these test rows the difference could be chance."
-    assert forest in text
+    assert text[0].startswith("This table is noisy, or lacks what matters: 70 % of the variance")
+    error = {row.method: f"{row.scores['RMSE']:.4g}" for row in [own, *rows]}
+    ours = error["AdaCapRegressor"]
+    assert (
+        f"Ridge is better here: RMSE {error['ridge']} against {ours}; by more than chance "
+        "explains: use it."
+    ) in text
+    forest = error["random forest"]
+    assert (
+        f"A random forest is better here: RMSE {forest} against {ours}; it may be chance." in text
+    )
+    assert (
+        f"The mean is not clearly worse: RMSE {error['mean']} against {ours}, which may be chance "
+        "on 200 test rows."
+    ) in text
     assert any("Columns that are not used: same." in line for line in text)
 
 

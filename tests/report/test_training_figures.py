@@ -23,7 +23,7 @@ def test_learning_dynamics_of_regression(regression):
 
 def test_learning_dynamics_of_classes(binary):
     found = learning_dynamics(binary.model)
-    assert found.train_name == found.valid_name == "cross-entropy"
+    assert found.train_name == found.valid_name == "cross-entropy, in nats"
     assert found.valid.argmin() == found.best_iter
     assert (found.valid > 0).all()
 
@@ -32,7 +32,7 @@ def test_learning_dynamics_by_auc_and_without_rows_held_out():
     X, y = table()
     model = AdaCapClassifier(select_by="auc", **TINY).fit(X, y > 0)
     found = learning_dynamics(model)
-    assert (found.train_name, found.valid_name) == ("cross-entropy", "AUC")
+    assert (found.train_name, found.valid_name) == ("cross-entropy, in nats", "AUC")
     assert found.valid.max() <= 1.0
     model = AdaCapRegressor(validation=0.0, **TINY).fit(X, y)
     assert learning_dynamics(model).valid is None
@@ -66,14 +66,15 @@ def test_weight_clusters_put_like_units_side_by_side(regression):
     model = regression.model
     weights = model.members_[0].last_weights  # shares the memory of the net
     kept = weights.clone()
-    half = kept[: len(kept) // 2]
-    mixed = np.random.default_rng(0).permutation(len(kept))
+    k = model.capacity().n_features
+    assert len(kept) == 2 * k  # the units of a gated layer, and their gates
+    half = kept[: k // 2]
+    mixed = np.random.default_rng(0).permutation(k)
     try:
-        weights.copy_((half.repeat(2, 1) * 2)[mixed])  # every unit has a twin somewhere
+        weights[:k] = (half.repeat(2, 1) * 2)[mixed]  # every unit has a twin somewhere
         found = weight_clusters(model)
     finally:
         weights.copy_(kept)
-    k = len(kept)
     assert found.n_units == len(found.correlation) == k
     np.testing.assert_allclose(np.diag(found.correlation), 1)
     np.testing.assert_allclose(found.correlation, found.correlation.T)

@@ -4,21 +4,21 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from adacap import AdaCapRegressor, load
 from adacap.page import PageExistsError
-from adacap.report import build_report, write_report
+from adacap.report import About, build_report, write_report
 
 from .conftest import TINY, split, table
 
-pytest.importorskip("plotly", reason="the page embeds plotly.js")
-
-COMMON = ["summary", "scores", "trained", "learning", "capacity", "memorisation"]
-LAST = ["importance", "clusters", "details"]
-REGRESSION = [*COMMON, "predictions", "residuals", "coverage", *LAST]
-CLASSES = [*COMMON, "confusion", "roc", "reliability", *LAST]
+FIRST = ["summary", "scores"]
+LAST = ["importance", "trained", "learning", "capacity", "memorisation", "clusters", "details"]
+REGRESSION = [*FIRST, "predictions", "residuals", "coverage", *LAST]
+CLASSES = [*FIRST, "confusion", "roc", "reliability", *LAST]
 # Charts of each section; one per figure of the report.
 CHARTS = {
     "scores": 1, "learning": 1, "capacity": 1, "memorisation": 2, "predictions": 1,
@@ -39,7 +39,7 @@ def visit(browser):
         view = {"width": width, "height": 900}
         contexts.append(browser.new_context(viewport=view, color_scheme=scheme))
         page = contexts[-1].new_page()
-        page.set_default_timeout(120_000)  # a page of 5 MB on a busy machine
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
         page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
@@ -73,19 +73,21 @@ def regression_page(regression, tmp_path_factory):
 def drawn(page, section):
     """Charts of a section in which something is drawn."""
     charts = page.locator(f"#{section} .plot")
-    return sum(charts.nth(i).locator("svg.main-svg").count() > 0 for i in range(charts.count()))
+    return sum(charts.nth(i).locator("svg.chart-svg").count() > 0 for i in range(charts.count()))
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_of_a_regression_in_a_browser(regression_page, visit, width, scheme):
-    assert regression_page.stat().st_size < 6_000_000
+    assert regression_page.stat().st_size < 500_000
     page = visit(regression_page, width=width, scheme=scheme)
     found = page.locator("main > section").evaluate_all("all => all.map(one => one.id)")
     assert found == REGRESSION
     assert {name: drawn(page, name) for name in CHARTS} == CHARTS
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    cells = page.locator("#scores tbody td:first-child").all_inner_texts()
-    assert cells == ["AdaCapRegressor", "mean", "ridge", "random forest"]
+    rows = [text.split("\t") for text in page.locator("#scores tbody tr").all_inner_texts()]
+    assert {row[0] for row in rows} == {"AdaCapRegressor", "mean", "ridge", "random forest"}
+    errors = [float(row[2]) for row in rows]
+    assert errors == sorted(errors)
     columns = page.locator("#trained tbody tr").all_inner_texts()
     assert len(columns) == 7
     assert any("<img src=x onerror=alert(1)>" in line for line in columns)
@@ -97,9 +99,9 @@ def test_the_page_of_a_regression_in_a_browser(regression_page, visit, width, sc
 def check_hover(page):
     """The pointer on a bar shows the column and its value."""
     plot = page.locator("#importance .plot")
-    plot.locator("g.points path").first.hover(force=True)
-    plot.locator("g.hovertext").wait_for()
-    assert "signal" in plot.locator("g.hovertext").text_content()
+    plot.locator("g.points rect").first.hover(force=True)
+    plot.locator(".chart-tip").wait_for()
+    assert "signal" in plot.locator(".chart-tip").inner_text()
 
 
 def test_the_page_of_a_classifier_in_a_browser(multiclass, tmp_path, visit):
@@ -137,7 +139,8 @@ def test_the_page_says_what_was_trained(regression):
     assert "validation</td>" in html
     capacity = regression.model.capacity()
     assert facts["memorisation gap"] == f"{capacity.memorisation_gap:.4g}"
-    assert facts["p-value on held-out rows"] == f"{capacity.holdout_p_value:.2g}"
+    held = capacity.holdout_p_value
+    assert facts["p-value on held-out rows"] == ("≤ 0.005" if held <= 0.005 else f"{held:.2g}")
 
 
 def test_several_targets_have_a_chart_each(two_targets):
@@ -195,3 +198,99 @@ def test_misuse_is_refused(regression, binary, tmp_path):
         build_report(case.model, case.X_test, case.y_test[:-1])
     with pytest.raises(ValueError, match=r"classes unseen in training: \['new'\]"):
         build_report(binary.model, binary.X_test, np.full(len(binary.y_test), "new"))
+
+
+@pytest.fixture(scope="module")
+def refitted(regression):
+    """The page that ``adacap fit --report`` writes: a model of all rows, scored without some."""
+    case = regression
+    X = pd.concat([case.X_train, case.X_test])
+    y = np.concatenate([case.y_train, case.y_test])
+    saved = clone(case.model).fit(X, y)
+    numbers = X.index.to_numpy() + 1
+    about = About("flats.csv", ["price"], numbers, case.X_test.index + 1, "m.adacap")
+    page = build_report(
+        saved, case.X_test, case.y_test, X_train=case.X_train, y_train=case.y_train,
+        scored_by=case.model, about=about,
+    )  # fmt: skip
+    return saved, numbers, {section.name: section.render() for section in page.sections}, page
+
+
+def test_the_page_says_which_file_target_and_model(refitted, regression):
+    saved, _, parts, page = refitted
+    assert page.title == "Predicting price in flats.csv"
+    assert "The model predicts price from 7 columns of flats.csv." in parts["summary"]
+    assert "<dt>file</dt><dd>flats.csv</dd>" in parts["summary"]
+    assert "<dt>target</dt><dd>price</dd>" in parts["summary"]
+    n_test = len(regression.y_test)
+    n_train = len(regression.y_train)
+    assert (
+        f"The model, saved as m.adacap, was trained on all {n_train + n_test} rows"
+        in parts["summary"]
+    )
+    assert f"trained on {n_train} of them and tested on the other {n_test}" in parts["summary"]
+    assert f"<dt>rows to train on</dt><dd>{n_train + n_test}</dd>" in parts["trained"]
+    capacity = saved.capacity()
+    assert f"<dd>{capacity.lam:.4g}</dd>" in parts["capacity"]
+
+
+def test_scores_are_those_of_the_model_that_has_not_seen_the_rows(refitted, regression):
+    case, parts = regression, refitted[2]
+    error = np.sqrt(np.mean((case.model.predict(case.X_test) - case.y_test) ** 2))
+    assert f"<dt>test RMSE</dt><dd>{error:.4g}</dd>" in parts["summary"]
+    seen = np.sqrt(np.mean((refitted[0].predict(case.X_test) - case.y_test) ** 2))
+    assert f"{seen:.4g}" != f"{error:.4g}"
+
+
+def test_rows_go_by_their_number_in_the_file(refitted):
+    saved, numbers, parts, _ = refitted
+    expected = [numbers[row.row] for row in saved.capacity().most_influential(8)]
+    body = parts["capacity"].split("<tbody>")[1]
+    assert [int(n) for n in re.findall(r"<tr><td data-value='(\d+)'", body)] == expected
+    assert "number of the row in flats.csv; the first one is 1" in parts["capacity"]
+
+
+def test_axes_have_names_and_units(refitted):
+    text = refitted[3].render()
+    for title in (
+        "predicted price", "actual price", "actual − predicted, in units of price",
+        "increase of the RMSE, in units of price", "test RMSE, in units of price: less is better",
+        "iteration (training steps)", "coverage asked for, %",
+    ):  # fmt: skip
+        assert f'"text":"{title}"' in text
+    titles = re.findall(r'"[xy]axis2?":\{"title":\{"text":"(.*?)"', text)
+    assert titles
+    # Names of methods and columns are their own titles.
+    assert sum(not title for title in titles) == 2
+
+
+def test_one_net_of_several_is_said_to_be_one(refitted):
+    saved, _, parts, _ = refitted
+    kept = [member.best_iter for member in saved.members_]
+    assert "Net 1 of 3: score of the rows" in parts["learning"]
+    assert f"iteration {kept[0]} was kept" in parts["learning"]
+    assert f"The other nets, in grey, kept {kept[1]}, {kept[2]}." in parts["learning"]
+
+
+def test_sizes_of_the_layer_agree(refitted):
+    parts = refitted[2]
+    assert "<dd>glu, 3 × 16</dd>" in parts["trained"]
+    assert re.search(r"<dt>degrees of freedom</dt><dd>[\d.]+ of 16</dd>", parts["capacity"])
+    assert "<dt>units of the layer</dt><dd>16</dd>" in parts["clusters"]
+
+
+def test_numbers_of_rows_must_fit(regression):
+    case = regression
+    with pytest.raises(ValueError, match=r"About.test_rows has 2 numbers for \d+ rows"):
+        build_report(case.model, case.X_test, case.y_test, about=About(test_rows=[1, 2]))
+
+
+def test_the_summary_of_classes(multiclass):
+    case = multiclass
+    page = build_report(
+        case.model, case.X_test, case.y_test, X_train=case.X_train, y_train=case.y_train
+    )
+    share = 100 * np.mean(case.model.predict(case.X_test) == case.y_test)
+    text = page.sections[0].render()
+    assert f"it named the right class for {share:.0f} %; naming the most frequent class" in text
+    assert "This page is about one model trained on" in text

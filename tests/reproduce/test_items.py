@@ -103,7 +103,6 @@ def test_a_claim_follows_the_numbers(shift, verdict, made_up, monkeypatch, tmp_p
 
 def test_files_of_an_item(made_up, no_targets, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
-    pytest.importorskip("plotly")
     monkeypatch.setattr(
         "adacap.reproduce.running._run", lambda item, scale, machine: made_up(item, scale)
     )

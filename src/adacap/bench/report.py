@@ -79,7 +79,6 @@ def build_report(
     page = Page(title or "Benchmark of tabular methods", sections.subtitle(frame))
     page.style(asset("report.css", "adacap.bench"))
     page.data("benchmark", report_data(frame))
-    page.need_plotly()
     sections.add_overview(page, frame, tables)
     sections.add_interactive(page)
     sections.add_contests(page, tables)
@@ -116,7 +115,7 @@ def write_report(
     suite : str, optional
         Only these tasks: suites, keys or files of tasks, several with commas.
     force : bool, default=False
-        Replace `out` if it exists.
+        Replace `out` and the tables if they exist.
     allow_missing : bool, default=True
         See :func:`build_report`.
 
@@ -150,7 +149,7 @@ def write_report(
         unavailable=_unavailable(frame),
     )
     if tables_dir is not None:
-        write_tables(frame, tables_dir, missing="mark" if allow_missing else "refuse")
+        write_tables(frame, tables_dir, missing="mark" if allow_missing else "refuse", force=force)
     return page.write(out, force=force)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
-from adacap.bench.metrics import ScoreTable, failures, leaderboard, paired_bootstrap
+from adacap.bench.metrics import ScoreTable, critical_difference, failures
 from adacap.bench.metrics.cells import COUNTED
 from adacap.bench.report_data import EASY_LIMIT
 from adacap.bench.tables import failure_reason, top1_table
@@ -34,13 +33,13 @@ _MEANINGS = {
     "P90, P95": "share of experiments in which best ≥ 0.9 (0.95) · own error; "
     "for accuracy and AUC own ≥ 0.9 · best",
     "PMA": "mean ratio to the best: best/own for errors, own/best for accuracy and AUC",
-    "rank": "Friedman rank: mean place over experiments, ties sharing theirs, "
-    "among methods without gaps",
+    "rank": "mean place over the tasks (by the mean score of each), ties sharing theirs, among "
+    "methods without gaps; the same numbers as in the figure of ranks",
     "top 1": "share of experiments a method wins; methods that tie divide the point",
     "critical difference": "Nemenyi's test at the 5 % level on ranks by task, "
     "since splits of a task are not independent",
-    "fit, relative": "mean seconds of fit, and as a multiple of the reference's "
-    "on the same experiments",
+    "fit, times": "mean seconds of fit, and as a multiple of the time of the method that the "
+    "column names, on the same experiments",
     "†": "a method without a result for some experiments: averaged over those it has, not ranked",
 }
 
@@ -109,8 +108,9 @@ def add_interactive(page: Page) -> None:
 
 def add_contests(page: Page, tables: Mapping[str, ScoreTable]) -> None:
     """First places by category in the paper's restricted contests."""
-    found = top1_table([table for name, table in tables.items() if name != "r2"], limit=EASY_LIMIT)
-    if found is None:
+    scored = [table for name, table in tables.items() if name != "r2"]
+    found = top1_table(scored, limit=EASY_LIMIT, allow_absent=False)
+    if found is None:  # a category without its networks would leave the places to the others
         return
     columns = [
         Column(column.title)
@@ -126,44 +126,49 @@ def add_contests(page: Page, tables: Mapping[str, ScoreTable]) -> None:
 
 
 def add_lead(page: Page, tables: Mapping[str, ScoreTable]) -> None:
-    """Paired bootstrap of the leader of each main metric against all others."""
+    """The leader of each main metric against all others, judged by the test of the ranks."""
     main = [tables[name] for name in ("rmse", "auc") if name in tables]
     rows = [row for table in main for row in lead_numbers(table)]
     if not rows:
         return
     columns = [
-        Column("metric", filter=len(main) > 1),
-        Column("leader"),
         Column("against"),
-        Column("mean difference", "number", 4, help="leader minus the other"),
-        Column("low", "number", 4, help="lower end of the 95 % interval"),
-        Column("high", "number", 4, help="upper end of the 95 % interval"),
-        Column("leader ahead", "number", 1, " %", help="share of resamples the leader wins"),
-        Column("experiments", "number", 0),
+        Column("metric", filter=len(main) > 1),
+        Column("leader", help="the method of the best mean rank over the tasks"),
+        Column(
+            "mean difference", "number", 4, help="score of the leader minus the other's, by task"
+        ),
+        Column("leader better on", help="tasks on which the leader has the better mean score"),
+        Column(
+            "told apart",
+            help="whether their mean ranks differ by the critical difference, as in the figure "
+            "above with all tasks; 'no' means that these tasks cannot decide",
+        ),
     ]
     section = page.section("Is the leader ahead", name="lead")
     section.text(
-        "Mean difference between the method with the best mean and each other one, over the "
-        "experiments both have, with the 95 % interval of a bootstrap that draws whole tasks. An "
-        "interval that holds 0 leaves the question open."
+        "The method of the best mean rank beside each other one, over all tasks, whatever is "
+        "chosen above. Whether two methods differ is judged by one test alone, that of the figure."
     )
-    section.table([columns[2], *columns[:2], *columns[3:]], rows, search=True)
+    section.table(columns, rows, search=True)
 
 
 def lead_numbers(table: ScoreTable) -> list[tuple[object, ...]]:
-    """Rows of the section: other, metric, leader, difference, interval, share, experiments."""
-    board = leaderboard(table)
-    leader = str(board["method"].iloc[0])
+    """Rows of the section: other, metric, leader, difference, tasks won, verdict."""
+    tasks = table.by_task().complete_methods()
+    n = len(tasks.experiments)
+    if n < 2 or len(tasks.methods) < 2:
+        return []
+    found = critical_difference(tasks)
+    leader, *others = found.methods
+    losses, own = tasks.losses, tasks.values[:, tasks.column(leader)]
     rows: list[tuple[object, ...]] = []
-    for method in board["method"].iloc[1:]:
-        pair = table.values[:, [table.column(leader), table.column(method)]]
-        met = table.take_experiments(~np.asarray(np.isnan(pair).any(axis=1)))
-        if len({task for task, _ in met.experiments}) < 2:
-            continue  # one task is not enough to draw from
-        found = paired_bootstrap(table, leader, method)
-        interval = found.mean, found.low, found.high
-        share = 100 * found.first_better
-        rows.append((method, table.metric.label, leader, *interval, share, found.n_experiments))
+    for method, rank in zip(others, found.ranks[1:], strict=True):
+        j = tasks.column(method)
+        won = int((losses[:, tasks.column(leader)] < losses[:, j]).sum())
+        verdict = "yes" if rank - found.ranks[0] >= found.difference else "no"
+        difference = float((own - tasks.values[:, j]).mean())
+        rows.append((method, table.metric.label, leader, difference, f"{won} of {n}", verdict))
     return rows
 
 
@@ -202,7 +207,7 @@ def add_reading(page: Page) -> None:
 def add_versions(page: Page, frame: pd.DataFrame, versions: Sequence[Mapping[str, str]]) -> None:
     """Software the results were made with, and whether settings changed on the way."""
     mixed = _mixed_settings(frame)
-    if not versions and not mixed and "settings_hash" not in frame.columns:
+    if not versions and not mixed:
         return
     section = page.section("Versions and settings", name="versions")
     if versions:
@@ -212,13 +217,11 @@ def add_versions(page: Page, frame: pd.DataFrame, versions: Sequence[Mapping[str
             for name in names
         ]
         section.table(["package", Column("versions", "long")], rows)
-    if "settings_hash" in frame.columns:
-        section.facts(
-            {
-                "sets of versions": len(versions) or "unknown",
-                "settings": frame["settings_hash"].nunique(),
-            }
-        )
+        if len(versions) > 1:
+            section.text(
+                f"The results were not all made with the same software: {len(versions)} "
+                "combinations of these versions occur, so small differences may come from them."
+            )
     if mixed:
         section.note(
             f"The settings of {len(mixed)} methods changed between records of one task: "

@@ -25,6 +25,7 @@ from adacap.bench.metrics import (
 from adacap.bench.metrics.cells import COUNTED
 from adacap.bench.metrics.contests import contestants
 from adacap.bench.tables_text import Column, TextTable, Value
+from adacap.exceptions import refuse_existing
 
 __all__ = [
     "Column",
@@ -44,7 +45,8 @@ __all__ = [
 Missing = Literal["refuse", "mark"]
 Rows: TypeAlias = tuple[tuple[Value, ...], ...]
 
-REFERENCES = ("catboost",)  # whose runtime counts as 1 where it was measured, else the fastest's
+# Whose runtime counts as 1: the first of these that was measured, else the fastest's.
+REFERENCES = ("catboost", "fast-catboost", "rf", "ridge", "logreg")
 
 _GAPS = "† has no result for some experiments; averaged over those it has."
 
@@ -144,18 +146,29 @@ def _easy_columns(easy: ScoreTable) -> tuple[dict[str, float], dict[str, float]]
     return {m: score.mean for m, score in mean_scores(easy).items()}, p_share(easy)
 
 
-def top1_table(tables: Sequence[ScoreTable], *, limit: float = 0.25) -> TextTable | None:
+def top1_table(
+    tables: Sequence[ScoreTable], *, limit: float = 0.25, allow_absent: bool = True
+) -> TextTable | None:
     """Share of experiments won by each category, in the paper's restricted contests.
 
     For errors both contests are held, over all experiments and over those with a best error below
     `limit`; for classification scores the one without AdaCap, as in the paper. ``None`` if no
     contest has anybody in it.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+    limit : float, default=0.25
+    allow_absent : bool, default=True
+        Whether a contest may be held without some of its networks, which a note then names.
     """
     columns, shares, notes = [Column("category")], [], []
     for table in tables:
         for contest, part, place in _contests(table, limit):
             if not part.experiments or not part.methods:
                 continue  # nobody to compete, or nothing to compete for
+            if not allow_absent and not set(contest.networks) <= set(part.methods):
+                continue
             found = top1_by_category(part, contest, allow_absent=True)
             title = f"{table.metric.label} {place}, {contest.name} (n={found.n_experiments})"
             columns.append(Column(title, 1, "max", 100))
@@ -282,7 +295,12 @@ def task_names(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def write_tables(
-    frame: pd.DataFrame, folder: str | Path, *, missing: Missing = "refuse", n_best: int = 10
+    frame: pd.DataFrame,
+    folder: str | Path,
+    *,
+    missing: Missing = "refuse",
+    n_best: int = 10,
+    force: bool = False,
 ) -> list[Path]:
     """Write every table as Markdown, CSV and LaTeX.
 
@@ -290,17 +308,27 @@ def write_tables(
     ----------
     frame : DataFrame
     folder : str or Path
-        Made if it does not exist; files of an earlier call are replaced.
+        Made if it does not exist.
     missing : {"refuse", "mark"}, default="refuse"
     n_best : int, default=10
+    force : bool, default=False
+        Replace files that exist, such as those of an earlier call.
 
     Returns
     -------
     list of Path
         What was written.
+
+    Raises
+    ------
+    OutputExistsError
+        If a file exists and ``force`` is not set; nothing is written then.
     """
     tables = all_tables(frame, missing=missing, n_best=n_best)
     folder = Path(folder)
+    for table in tables:
+        for ending in ("md", "csv", "tex"):
+            refuse_existing(folder / f"{table.name}.{ending}", force)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:

@@ -7,7 +7,7 @@ import typer
 
 from adacap._version import __version__
 from adacap.cli import bench, data
-from adacap.cli.common import AsJson, print_json
+from adacap.cli.common import AsJson, Force, command, print_json
 from adacap.cli.evaluate import evaluate
 from adacap.cli.export import export
 from adacap.cli.fit import fit
@@ -22,6 +22,7 @@ app = typer.Typer(
     help="Neural networks for small tables.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help, whose texts have room on 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -48,20 +49,24 @@ def _root(
 
 
 @app.command()
+@command
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to save the model of the first table.")
     ] = Path("demo.adacap"),
     seed: Annotated[int, typer.Option(help="Seed of the split and of every method.")] = 0,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Train on two tables that need no download and compare with simple methods."""
     from adacap.demo import run_demo
+    from adacap.files import check_output
 
+    check_output(output, force)
     if as_json:
-        print_json(run_demo(output, seed, quiet=True))
+        print_json(run_demo(output, seed, quiet=True, force=force))
     else:
-        run_demo(output, seed)
+        run_demo(output, seed, force=force)
 
 
 def main() -> None:

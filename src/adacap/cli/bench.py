@@ -22,6 +22,7 @@ app = typer.Typer(
     help="Compare methods on many tables.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -197,7 +198,7 @@ def report(
     complete: Annotated[
         bool, typer.Option("--complete", help="Refuse a store with missing results.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report page from a store; nothing is fitted again."""
@@ -262,11 +263,10 @@ def _left_out(skipped: list[Skipped]) -> list[str]:
 
 
 def _print_methods(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from adacap.cli.common import print_table
 
-    table = Table("method", "category", "kinds", "available", box=None)
-    for row in rows:
-        kinds = ", ".join(row["kinds"])
-        table.add_row(row["name"], row["category"], kinds, row["unavailable"] or "yes")
-    Console().print(table)
+    found = [
+        [row["name"], row["category"], ", ".join(row["kinds"]), row["unavailable"] or "yes"]
+        for row in rows
+    ]
+    print_table(["method", "category", "kinds", "available"], found, n_text=4)

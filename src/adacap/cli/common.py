@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from adacap.files import Source, TextOptions
 
 __all__ = [
-    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "Separator", "UsageError", "command",
-    "note", "number", "plus_minus", "print_json", "print_table", "say", "size_of", "split_names",
-    "text_options",
+    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "Separator", "UsageError", "Weight",
+    "command", "note", "number", "plus_minus", "print_json", "print_table", "say", "size_of",
+    "split_names", "text_options",
 ]  # fmt: skip
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", help="Column of row weights; it is not learned from."),
+]
 _TEXT = "Text files"
 _WIDE = 10_000  # columns of a terminal that cuts nothing
 Separator = Annotated[
@@ -49,7 +53,10 @@ class UsageError(ValueError):
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Exit 2 for wrong usage, 1 for data, models and files that will not do; messages alone."""
+    """Exit 2 for wrong usage, 1 for data, models and files that will not do; messages alone.
+
+    A command that is interrupted says what was kept: what the KeyboardInterrupt says, else nothing.
+    """
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> None:
@@ -58,8 +65,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _show_each_once()
                 function(*args, **options)
+        except KeyboardInterrupt as error:
+            typer.echo(f"Interrupted: {str(error) or 'nothing was written'}.", err=True)
+            raise typer.Exit(130) from error
         except (UsageError, OutputExistsError) as error:
             _fail(error, 2)
         except (AdaCapError, ValueError, TypeError, OSError, ImportError, MemoryError) as error:
@@ -69,12 +79,29 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fail(error: BaseException, code: int) -> None:
-    typer.echo(f"Error: {error or type(error).__name__}", err=True)
+    typer.echo(f"Error: {str(error) or type(error).__name__}", err=True)
     raise typer.Exit(code) from error
 
 
-def _show_warning(message: Warning | str, *args: Any, **more: Any) -> None:
-    note(str(message))
+# What warnings for programmers say, in words for those who do not program.
+_PLAIN_WORDS = {
+    "are trained one by one, since": "The nets are trained one after the other, not all at once, "
+    "which takes longer.",
+}
+
+
+def _show_each_once() -> Callable[..., None]:
+    """Shower of warnings: each text once, however many nets say it."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *args: Any, **more: Any) -> None:
+        text = str(message)
+        text = next((plain for part, plain in _PLAIN_WORDS.items() if part in text), text)
+        if text not in shown:
+            shown.add(text)
+            note(text)
+
+    return show
 
 
 def note(text: str) -> None:

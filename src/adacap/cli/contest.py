@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adacap.bench.methods import Method
     from adacap.cli.tables import Loaded
 
-__all__ = ["Contest", "compare", "run_contest"]
+__all__ = ["Contest", "compare", "corrected_error", "run_contest"]
 
 Array = npt.NDArray[Any]
 OWN = "adacap"
@@ -40,11 +40,21 @@ class Contest:
     left_out: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     test_ratio: float = 0.25  # test rows per training row
+    n_splits: int = 0  # that were finished
+    is_interrupted: bool = False
 
     @property
     def main(self) -> str:
         """The metric by which methods are compared."""
         return self.metrics[0]
+
+    def forget_after(self, n_splits: int) -> None:
+        """Leave out what belongs to a split that was not finished."""
+        for method in list(self.scores):
+            for values in (*self.scores[method].values(), self.seconds[method]):
+                del values[n_splits:]
+            if not self.seconds[method]:
+                del self.scores[method], self.seconds[method]
 
     def add(self, method: str, scores: dict[str, float], seconds: float) -> None:
         """Add the scores of one split."""
@@ -77,32 +87,39 @@ def run_contest(
     contest = Contest(metrics)
     methods = _usable(against, kind, len(loaded.target.y), contest)
     total = n_splits * (1 + len(methods))
-    done = 0
-    for index in range(n_splits):
-        train, test = split(loaded.target, test_size, seed + index)
-        if not len(test):
-            raise UsageError(f"{len(loaded.target.y)} rows are too few for a test part.")
-        contest.test_ratio = len(test) / len(train)
-        part = _Part(loaded, kind, train, test)
-        own = build(
-            loaded.target.task, method, seed=seed + index,
-            n_estimators=n_estimators, time_limit=time_limit, read_text=loaded.read_text,
-        )  # fmt: skip
-        for name, job in _jobs(own, methods, part, seed + index):
-            on_step(done, total, name)
-            start = time.perf_counter()
-            try:
-                scores = job()
-            except Exception as error:  # a foreign method may raise anything
-                if name == OWN:
-                    raise
-                reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-                contest.failures.setdefault(name, reason)
-                scores = {}
-            contest.add(name, scores, time.perf_counter() - start)
-            done += 1
-    on_step(done, total, "")
+    try:
+        for index in range(n_splits):
+            train, test = split(loaded.target, test_size, seed + index)
+            if not len(test):
+                raise UsageError(f"{len(loaded.target.y)} rows are too few for a test part.")
+            contest.test_ratio = len(test) / len(train)
+            part = _Part(loaded, kind, train, test)
+            own = build(
+                loaded.target.task, method, seed=seed + index,
+                n_estimators=n_estimators, time_limit=time_limit, read_text=loaded.read_text,
+            )  # fmt: skip
+            for k, (name, job) in enumerate(_jobs(own, methods, part, seed + index)):
+                on_step(index * (1 + len(methods)) + k, total, name)
+                _score(contest, name, job)
+            contest.n_splits = index + 1
+    except KeyboardInterrupt:
+        contest.is_interrupted = True
+    contest.forget_after(contest.n_splits)
+    on_step(contest.n_splits * (1 + len(methods)), total, "")
     return contest
+
+
+def _score(contest: Contest, name: str, job: Callable[[], dict[str, float]]) -> None:
+    start = time.perf_counter()
+    try:
+        scores = job()
+    except Exception as error:  # a foreign method may raise anything
+        if name == OWN:
+            raise
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        contest.failures.setdefault(name, reason)
+        scores = {}
+    contest.add(name, scores, time.perf_counter() - start)
 
 
 def _jobs(
@@ -158,10 +175,11 @@ class _Part:
         )
         self.classes, codes = np.unique(loaded.target.y, return_inverse=True)
         self.codes_test = codes[test]
+        self.weights = loaded.weights(train)
 
     def own_scores(self, model: Any) -> dict[str, float]:
         """Fit on the table itself."""
-        model.fit(self.X_train, self.y_train)
+        model.fit(self.X_train, self.y_train, sample_weight=self.weights)
         if self.kind == "regression":
             return self._values(model.predict(self.X_test))
         return self._classes(model.predict_proba(self.X_test), model.classes_)
@@ -170,10 +188,10 @@ class _Part:
         """Fit on the encoded matrix."""
         if self.kind == "regression":
             mean, scale = self.y_train.mean(), self.y_train.std() or 1.0
-            model.fit(self.x_train.copy(), (self.y_train - mean) / scale)
+            self._fit(model, (self.y_train - mean) / scale)
             return self._values(np.asarray(model.predict(self.x_test.copy())) * scale + mean)
         seen, codes = np.unique(self.y_train, return_inverse=True)
-        model.fit(self.x_train.copy(), codes)
+        self._fit(model, codes)
         if hasattr(model, "predict_proba"):
             return self._classes(np.asarray(model.predict_proba(self.x_test.copy())), seen)
         from adacap.bench.scoring import check_predictions
@@ -181,6 +199,14 @@ class _Part:
         x_test = self.x_test.copy()
         labels = check_predictions(model.predict(x_test), len(x_test)).astype(np.intp)
         return {"accuracy": float(np.mean(seen[labels] == self.y_test))}
+
+    def _fit(self, model: Any, targets: Array) -> None:
+        """Fit on a copy of the matrix, with the weights where the method takes any."""
+        from sklearn.utils.validation import has_fit_parameter
+
+        weighted = self.weights is not None and has_fit_parameter(model, "sample_weight")
+        more = {"sample_weight": self.weights} if weighted else {}
+        model.fit(self.x_train.copy(), targets, **more)
 
     def _values(self, predicted: Array) -> dict[str, float]:
         from adacap.bench.scoring import check_predictions, score_values
@@ -200,8 +226,9 @@ class _Part:
 def compare(contest: Contest, other: str) -> dict[str, Any]:
     """AdaCap minus another method, over the splits that both have.
 
-    The p-value is of the corrected resampled t-test (Nadeau and Bengio 2003): splits of one table
-    share rows, so the variance of the mean is ``(1/k + n_test/n_train)`` times that of a split.
+    Standard error and p-value are of the corrected resampled t-test (Nadeau and Bengio 2003):
+    splits of one table share rows, so the variance of the mean is ``(1/k + n_test/n_train)`` times
+    that of a split.
 
     Examples
     --------
@@ -222,19 +249,29 @@ def compare(contest: Contest, other: str) -> dict[str, Any]:
         "method": other,
         "metric": metric,
         "difference": float(gaps.mean()) if k else math.nan,
-        "standard_error": float(gaps.std(ddof=1) / math.sqrt(k)) if k > 1 else math.nan,
+        "standard_error": corrected_error(gaps, contest.test_ratio),
         "better_in": int(wins.sum()),
         "n_splits": k,
         "p_value": _p_value(gaps, contest.test_ratio),
     }
 
 
+def corrected_error(values: Array, test_ratio: float) -> float:
+    """Standard error of a mean over splits that share rows; NaN for a single split.
+
+    Examples
+    --------
+    >>> round(corrected_error(np.array([1.0, 2.0, 3.0]), 0.25), 3)
+    0.764
+    """
+    k = len(values)
+    return float(values.std(ddof=1)) * math.sqrt(1 / k + test_ratio) if k > 1 else math.nan
+
+
 def _p_value(gaps: Array, test_ratio: float) -> float:
     from scipy import stats
 
-    k = len(gaps)
-    spread = float(gaps.std(ddof=1)) if k > 1 else 0.0
-    if spread == 0.0:
+    error = corrected_error(gaps, test_ratio)
+    if not error > 0:
         return math.nan
-    t = float(gaps.mean()) / (spread * math.sqrt(1 / k + test_ratio))
-    return float(2 * stats.t.sf(abs(t), k - 1))
+    return float(2 * stats.t.sf(abs(float(gaps.mean()) / error), len(gaps) - 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Data sets: list, fetch, show, verify.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -41,6 +42,9 @@ def _exit_codes(command: Callable[..., None]) -> Callable[..., None]:
 
         try:
             command(*args, **options)
+        except KeyboardInterrupt as error:
+            typer.echo("Interrupted: files that are complete are kept.", err=True)
+            raise typer.Exit(130) from error
         except AdaCapError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(1) from error
@@ -58,12 +62,9 @@ def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) 
     from adacap.datasets import SUITES, catalogue, find_tasks
 
     tasks = find_tasks(suite) if suite else tuple(catalogue().values())
-    rows = [_summary(task, folder) for task in tasks]
+    rows = _list_tasks(tasks, folder, as_json)
     if as_json:
-        _print_json(rows)
         return
-    columns = ("key", "name", "kind", "n", "p", "place")
-    _print_table([[row[name] for name in columns] for row in rows], columns)
     present = sum(row["place"] != "absent" for row in rows)
     typer.echo(f"{present} of {len(rows)} present. n and p are the paper's, else of the file.")
     if not suite:
@@ -71,17 +72,41 @@ def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) 
         typer.echo(f"Suites: {names}. Images: {_MNIST}.")
 
 
+def _several_of(name: str) -> list[Task]:
+    """Tasks that have the name in theirs, if it is no key and they are several."""
+    from adacap.datasets.catalogue import catalogue, find_by_name
+
+    named = [] if name in catalogue() or Path(name).suffix else find_by_name(name)
+    return named if len(named) > 1 else []
+
+
+def _list_tasks(tasks: Iterable[Task], folder: Path | None, as_json: bool) -> list[dict[str, Any]]:
+    rows = [_summary(task, folder) for task in tasks]
+    if as_json:
+        _print_json(rows)
+    else:
+        columns = ("key", "name", "kind", "n", "p", "place")
+        _print_table([[row[name] for name in columns] for row in rows], columns)
+    return rows
+
+
 @app.command()
 @_exit_codes
 def show(
-    key: Annotated[str, typer.Argument(help="Key of a task, or a .csv file.")],
+    key: Annotated[str, typer.Argument(help="Key or name of a task, or a .csv file.")],
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known of a task, and its columns if its data are present."""
+    """Show all that is known of a task, and its columns if its data are present.
+
+    Of a name that several tasks have, these are listed.
+    """
     from adacap.datasets import find_task, load_table
     from adacap.datasets.places import how_to_get
 
+    if several := _several_of(key):
+        _list_tasks(several, folder, as_json)
+        return
     task = find_task(key)
     place = _place(task, folder)
     fields = {**task.to_dict(), "place": place}

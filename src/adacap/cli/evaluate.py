@@ -14,6 +14,7 @@ from adacap.cli.common import (
     Decimal,
     Encoding,
     Separator,
+    Weight,
     command,
     note,
     number,
@@ -52,6 +53,7 @@ def evaluate(
         float | None, typer.Option(min=0.1, help="Seconds for one fit of AdaCap.")
     ] = None,
     drop: Drop = None,
+    weight: Weight = None,
     max_rows: MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the first split.")] = 0,
     separator: Separator = None,
@@ -72,7 +74,7 @@ def evaluate(
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows or _MOST_ROWS,
-        seed=seed, text=text,
+        seed=seed, text=text, weight=weight,
     )  # fmt: skip
     for line in loaded.notes:
         note(line)
@@ -87,6 +89,11 @@ def evaluate(
             loaded, names, method=method, n_estimators=n_estimators, time_limit=time_limit,
             n_splits=splits, test_size=test_size, seed=seed, on_step=on_step,
         )  # fmt: skip
+    if not contest.n_splits:
+        raise KeyboardInterrupt("no split was finished, so there are no scores")
+    if contest.is_interrupted:
+        note(f"Interrupted: these are the scores of {contest.n_splits} of {splits} splits.")
+        splits = contest.n_splits
     pairs = [compare(contest, name) for name in contest.scores if name != "adacap"]
     seconds = time.perf_counter() - start
     if as_json:
@@ -97,18 +104,21 @@ def evaluate(
         say()
         _print_scores(contest)
         _print_pairs(contest, pairs)
+    if contest.is_interrupted:
+        raise typer.Exit(130)
     if contest.failures:
         raise typer.Exit(1)
 
 
-def _mean_and_error(values: list[float]) -> tuple[float, float]:
+def _mean_and_error(values: list[float], test_ratio: float) -> tuple[float, float]:
     import numpy as np
+
+    from adacap.cli.contest import corrected_error
 
     known = np.array([value for value in values if not math.isnan(value)])
     if not len(known):
         return math.nan, math.nan
-    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
-    return float(known.mean()), error
+    return float(known.mean()), corrected_error(known, test_ratio)
 
 
 def _facts(contest: Contest, pairs: list[dict[str, Any]], splits: int, seed: int) -> dict[str, Any]:
@@ -116,9 +126,9 @@ def _facts(contest: Contest, pairs: list[dict[str, Any]], splits: int, seed: int
     for name, scores in contest.scores.items():
         summary: dict[str, Any] = {"method": name}
         for metric, values in scores.items():
-            mean, error = _mean_and_error(values)
+            mean, error = _mean_and_error(values, contest.test_ratio)
             summary[metric] = {"mean": mean, "standard_error": error, "values": values}
-        methods.append({**summary, "seconds": _mean_and_error(contest.seconds[name])[0]})
+        methods.append({**summary, "seconds": _mean_seconds(contest, name)})
     return {
         "splits": splits,
         "seed": seed,
@@ -130,16 +140,21 @@ def _facts(contest: Contest, pairs: list[dict[str, Any]], splits: int, seed: int
     }
 
 
+def _mean_seconds(contest: Contest, name: str) -> float:
+    return sum(contest.seconds[name]) / len(contest.seconds[name])
+
+
 def _print_scores(contest: Contest) -> None:
     sign = 1 if contest.main == "rmse" else -1
-    means = {name: _mean_and_error(s[contest.main])[0] for name, s in contest.scores.items()}
+    ratio = contest.test_ratio
+    means = {n: _mean_and_error(s[contest.main], ratio)[0] for n, s in contest.scores.items()}
     order = sorted(means, key=lambda name: (math.isnan(means[name]), sign * means[name]))
     rows = []
     for name in order:
-        scores = [plus_minus(*_mean_and_error(v)) for v in contest.scores[name].values()]
-        rows.append([name, *scores, f"{_mean_and_error(contest.seconds[name])[0]:.2f}"])
+        scores = [plus_minus(*_mean_and_error(v, ratio)) for v in contest.scores[name].values()]
+        rows.append([name, *scores, f"{_mean_seconds(contest, name):.2f}"])
     print_table(["method", *(_LABELS[m] for m in contest.metrics), "seconds"], rows, best=0)
-    say("Mean ± standard error over the splits; best first.")
+    say("Mean ± standard error over the splits, corrected since they share rows; best first.")
 
 
 def _print_pairs(contest: Contest, pairs: list[dict[str, Any]]) -> None:
@@ -157,8 +172,8 @@ def _print_pairs(contest: Contest, pairs: list[dict[str, Any]]) -> None:
         label = f"{_LABELS[contest.main]} difference"
         print_table(["adacap against", label, "adacap better in", "p-value"], rows)
         better = "negative" if contest.main == "rmse" else "positive"
-        say(f"{better.capitalize()} differences are in favour of AdaCap. p-value: corrected")
-        say("resampled t-test, since splits share rows.")
+        say(f"{better.capitalize()} differences are in favour of AdaCap. ± and p-value are of one")
+        say("test, the corrected resampled t-test: splits share rows.")
     for name, reason in contest.left_out.items():
         note(f"left out: {name}: {reason}")
     for name, reason in contest.failures.items():

@@ -18,6 +18,7 @@ from adacap.cli.common import (
     Force,
     Separator,
     UsageError,
+    Weight,
     command,
     note,
     number,
@@ -64,10 +65,16 @@ MaxRows = Annotated[
 
 @dataclass
 class Outcome:
-    """What is known after training; ``facts`` is what ``--json`` prints."""
+    """What is known after training.
+
+    ``facts`` is what ``--json`` prints, ``scorer`` the model that was scored, ``rows`` those that
+    the model was fitted on, and the two parts that the scorer was fitted and tested on.
+    """
 
     model: Any
     facts: dict[str, Any] = field(default_factory=dict)
+    scorer: Any = None
+    rows: tuple[Any, ...] = ()
 
 
 @command
@@ -85,6 +92,7 @@ def fit(
         float | None, typer.Option(min=0.1, help="Seconds for training in all.")
     ] = None,
     drop: Drop = None,
+    weight: Weight = None,
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
     ] = 0.2,
@@ -113,11 +121,11 @@ def fit(
         check_output(path, force)
     if report is not None and not test_size:
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
-    _check_report(report)
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text
-    )
+        data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
+        weight=weight,
+    )  # fmt: skip
     _say_rows(loaded, as_json)
     _say_columns(loaded, method, seed, as_json)
     n_fits = 2 if test_size and refit else 1
@@ -128,8 +136,10 @@ def fit(
         "seed": seed,
         "read_text": loaded.read_text,
     }
-    outcome = _train(loaded, options, test_size, refit, report, force, as_json)
+    outcome = _train(loaded, options, test_size, refit, as_json)
     _save(outcome.model, output, force)
+    if report is not None:
+        _write_report(outcome, loaded, report, output, force)
     outcome.facts |= {
         "model": str(output),
         "report": None if report is None else str(report),
@@ -151,8 +161,6 @@ def _train(
     options: dict[str, Any],
     test_size: float,
     refit: bool,
-    report: Path | None,
-    force: bool,
     as_json: bool,
 ) -> Outcome:
     import numpy as np
@@ -175,15 +183,14 @@ def _train(
     intervals = _coverage(model, loaded, test)
     if not as_json:
         _say_scores(scores, intervals, loaded)
-    if report is not None:
-        _write_report(model, loaded, train, test, report, force)
-    n_rows = len(train)
+    n_rows, scorer = len(train), model
     if refit:
         model = _fit_rows(loaded, options, everything, "Fitting on all rows", as_json)
         n_rows = len(everything)
     facts = _model_facts(model, n_rows, len(test), refit)
     found = {method: _plain_keys(each) for method, each in scores.items()}
-    return Outcome(model, {**facts, "scores": found, "intervals": intervals})
+    facts |= {"scores": found, "intervals": intervals}
+    return Outcome(model, facts, scorer, (everything if refit else train, train, test))
 
 
 def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
@@ -193,16 +200,16 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 
 
 def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool) -> Any:
-    from adacap.cli.models import build, describe
+    from adacap.cli.models import build, describe, enough_rows
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
     if not quiet and label != "Fitting on all rows":
         say(f"Method: {describe(model, len(rows))}.")
     model.set_params(callbacks=[ProgressBar(label)])
-    with warnings.catch_warnings():
+    with enough_rows(model, len(rows)), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
-        model.fit(loaded.X.take(rows), loaded.target.y[rows])
+        model.fit(loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows))
     model.set_params(callbacks=None)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model
@@ -215,7 +222,8 @@ def _scores(model: Any, loaded: Loaded, train: Any, test: Any) -> dict[str, dict
     X, y = loaded.X, loaded.target.y
     X_test, y_test = X.take(test), y[test]
     own = model_scores(model, X_test, y_test)
-    others = baseline_scores(model, X.take(train), y[train], X_test, y_test)
+    weight = loaded.weights(train)
+    others = baseline_scores(model, X.take(train), y[train], X_test, y_test, sample_weight=weight)
     return {one.method: one.scores for one in (own, *reversed(others))}
 
 
@@ -240,25 +248,27 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
     }
 
 
-def _check_report(path: Path | None) -> None:
-    """Refuse now what would fail after minutes of training."""
-    if path is not None:
-        import importlib.util
+def _write_report(outcome: Outcome, loaded: Loaded, path: Path, output: Path, force: bool) -> None:
+    """Page about the saved model."""
+    from adacap.report import About, write_report
 
-        if importlib.util.find_spec("plotly") is None:
-            raise ImportError("--report needs plotly. Run: pip install 'adacap[report]'")
-
-
-def _write_report(
-    model: Any, loaded: Loaded, train: Any, test: Any, path: Path, force: bool
-) -> None:
-    from adacap.report import write_report
-
-    X, y = loaded.X, loaded.target.y
-    typer.echo("Writing the report", err=True)
-    write_report(
-        model, X.take(test), y[test], path, X_train=X.take(train), y_train=y[train], force=force
+    if not outcome.rows:  # too few rows for a test part
+        note("There is no report: it needs a test part.")
+        return
+    X, y, (fitted, train, test) = loaded.X, loaded.target.y, outcome.rows
+    numbers = loaded.numbers
+    about = About(
+        loaded.path.name, loaded.target.names, numbers[fitted], numbers[test], output.name
     )
+    typer.echo("Writing the report", err=True)
+    try:
+        write_report(
+            outcome.model, X.take(test), y[test], path, X_train=X.take(train), y_train=y[train],
+            sample_weight=loaded.weights(train), scored_by=outcome.scorer, about=about,
+            force=force,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model {output} is kept, without a report") from None
 
 
 def _save(model: Any, path: Path, force: bool) -> None:
@@ -297,6 +307,12 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
         f"from. Target: {names} ({target.task}: {target.why}).",
         as_json,
     )
+    if loaded.weight is not None:
+        say(
+            f"Weights: {loaded.weight_name}. They count in training; scores count every test row "
+            "once.",
+            as_json,
+        )
 
 
 def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:

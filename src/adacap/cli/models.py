@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
 __all__ = [
-    "build", "column_doubts", "describe", "encode", "fitted_encoder", "repeated_rows", "split",
+    "build", "column_doubts", "describe", "encode", "enough_rows", "fitted_encoder",
+    "repeated_rows", "split",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -72,6 +75,21 @@ def describe(model: Any, n_rows: int) -> str:
     n = settings.n_estimators
     folds = " (one per fold)" if settings.validation == "folds" else ""
     return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
+
+
+@contextmanager
+def enough_rows(model: Any, n_rows: int) -> Iterator[None]:
+    """Where there are fewer rows than folds, the way out that the command line has."""
+    try:
+        yield
+    except ValueError as error:
+        if "different rows" not in str(error):
+            raise
+        n = model.get_params(deep=False)["n_estimators"]
+        raise UsageError(
+            f"{n} nets, each with a fold of its own, need at least {n} different rows, got "
+            f"{n_rows}. Train one net: --n-estimators 1."
+        ) from error
 
 
 def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:

@@ -152,7 +152,7 @@ def _list(as_json: bool) -> None:
     table = Table("item", "what", "where in the paper", box=None)
     for item in every:
         table.add_row(item.key, item.title, item.place)
-    Console().print(table)
+    Console(markup=False).print(table)
 
 
 def _print(evidence: Evidence) -> None:

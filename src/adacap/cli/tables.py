@@ -13,7 +13,7 @@ from adacap.cli.common import UsageError, split_names
 from adacap.cli.models import build
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
-from adacap.files import FileError, Sample, TextOptions, open_table, sample_table
+from adacap.files import FileError, Sample, Source, TextOptions, open_table, sample_table
 from adacap.progress import Steps
 
 __all__ = ["Loaded", "load_rows"]
@@ -24,7 +24,8 @@ _MANY_ROWS = 400_000
 class Loaded(NamedTuple):
     """Rows in memory whose target is known.
 
-    ``n_rows`` are those of the file, ``drawn`` those taken from it, or None if all were.
+    ``n_rows`` are those of the file, ``drawn`` those taken from it, or None if all were;
+    ``numbers`` says which row of the file each row is, the first being 1.
     """
 
     path: Path
@@ -35,6 +36,13 @@ class Loaded(NamedTuple):
     dropped: list[str]
     notes: list[str]
     read_text: bool | str = True  # or the format of dates
+    numbers: Any = None  # array of int
+    weight: Any = None  # array of float, one weight per row
+    weight_name: str | None = None
+
+    def weights(self, rows: Any) -> Any:
+        """Weights of some rows, or None."""
+        return None if self.weight is None else self.weight[rows]
 
     def facts(self) -> dict[str, Any]:
         """What ``--json`` says of the data."""
@@ -49,6 +57,7 @@ class Loaded(NamedTuple):
             },
             "target": self.target.names,
             "task": self.target.task,
+            "weight": self.weight_name,
             "dropped": self.dropped,
             "notes": self.notes,
         }
@@ -64,6 +73,7 @@ def load_rows(
     max_rows: int | None,
     seed: int,
     text: TextOptions,
+    weight: str | None = None,
 ) -> Loaded:
     """Read a table, or as many rows of it as training can see.
 
@@ -78,22 +88,64 @@ def load_rows(
     source = open_table(path, known, replace(text, date_format=None))
     names = split_names(targets, source, "target column")
     dropped = split_names(drop, source)
+    if weight is not None:
+        _check_weight(weight, source, names, dropped)
     if both := [name for name in names if name in dropped]:
         raise UsageError(f"{both[0]!r} is the target and cannot be dropped.")
     columns = [name for name in source.names if name not in dropped]
-    if len(columns) == len(names):
+    if len(columns) == len(names) + (weight is not None):
         raise FileError(f"{path} has no column to learn from beside the target.")
     most = max_rows or _seen(model)
     with Steps("Reading", total=source.n_rows) as steps:
         sample = sample_table(source, columns, most, seed, progress=steps.update)
     target = read_target(sample.table, names, task)
-    X = sample.table.select([name for name in columns if name not in names])
+    X = sample.table.select([name for name in columns if name not in (*names, weight)])
     loaded = Loaded(
         path, X.filter(_mask(target)), target, sample.n_rows,
         sample.table.num_rows if sample.drawn else None, dropped, [], text.date_format or True,
+        sample.numbers[target.known],
+        None if weight is None else read_weights(sample.table, weight, target.known),
+        weight,
     )  # fmt: skip
     counters = [name for name in X.column_names if _counts_rows(X.column(name), sample)]
     return loaded._replace(notes=[*source.notes, *target.notes, *_notes(loaded, counters)])
+
+
+def _check_weight(
+    weight: str, source: Source, targets: Sequence[str], dropped: Sequence[str]
+) -> None:
+    split_names([weight], source, "weight column")
+    if weight in (*targets, *dropped):
+        what = "the target" if weight in targets else "dropped"
+        raise UsageError(f"--weight {weight} is {what}: name another column.")
+
+
+def read_weights(table: Any, name: str, known: Any) -> Any:
+    """Weights of the rows that have a target: numbers that are not negative, and not all 0.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_weights(pa.table({"w": [1, 2, 3]}), "w", np.array([True, False, True]))
+    array([1., 3.])
+    >>> read_weights(pa.table({"w": [1, -2]}), "w", np.array([True, True]))
+    Traceback (most recent call last):
+    adacap.files.errors.FileError: The weight 'w' is -2 in row 2. Weights are 0 or more.
+    """
+    import pyarrow as pa
+
+    column = table.column(name)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise FileError(f"The weight {name!r} holds {column.type} values, not numbers.")
+    values = np.asarray(column.cast(pa.float64()).to_numpy())
+    bad = np.flatnonzero(known & ~(np.isfinite(values) & (values >= 0)))
+    if len(bad):
+        raise FileError(
+            f"The weight {name!r} is {values[bad[0]]:g} in row {bad[0] + 1}. Weights are 0 or more."
+        )
+    if not values[known].any():
+        raise FileError(f"The weight {name!r} is 0 in every row that has a target.")
+    return values[known]
 
 
 def _seen(model: Any) -> int:

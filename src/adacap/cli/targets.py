@@ -153,6 +153,8 @@ def _find_task(name: str, values: npt.NDArray[Any], task: str) -> tuple[Task, st
         return ("regression" if task == "regression" else "classification"), "as told"
     if values.dtype.kind in "US":
         return "classification", f"{n_distinct} texts"
+    if values.dtype.kind != "b" and n_distinct == len(values):  # a class would come again
+        return "regression", f"numbers, {n_distinct} distinct"
     if n_distinct == 2 or values.dtype.kind == "b":
         return "classification", f"{n_distinct} values; --task regression if they are quantities"
     if n_distinct <= _MOST_CLASSES and _is_whole(values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -13,7 +14,15 @@ from adacap.datasets import own
 from adacap.datasets.entry import make_task
 from adacap.datasets.tasks import DataFile, Task
 
-__all__ = ["SUITES", "catalogue", "find_suite", "find_task", "find_tasks", "mnist_files"]
+__all__ = [
+    "SUITES",
+    "catalogue",
+    "find_by_name",
+    "find_suite",
+    "find_task",
+    "find_tasks",
+    "mnist_files",
+]
 
 SUITES: dict[str, str] = {
     "paper": "the 44 tasks of the 2022 paper",
@@ -52,8 +61,9 @@ def find_task(key: str) -> Task:
     Parameters
     ----------
     key : str
-        Key of the catalogue; ``"mine.csv"``, ``"mine.csv:target"`` or
-        ``"mine.csv:target:kind"``; or ``"mine.toml:key"`` for an entry of a user's file.
+        Key of the catalogue, or part of the name of one task alone; ``"mine.csv"``,
+        ``"mine.csv:target"`` or ``"mine.csv:target:kind"``; or ``"mine.toml:key"`` for an entry of
+        a user's file.
 
     Examples
     --------
@@ -69,7 +79,36 @@ def find_task(key: str) -> Task:
         return own.task_of_toml(key)
     if key in catalogue():
         return catalogue()[key]
+    named = find_by_name(key)
+    if len(named) == 1:
+        return named[0]
+    if named:
+        keys = ", ".join(f"{task.key} ({task.name})" for task in named[:8])
+        more = ", …" if len(named) > 8 else ""
+        raise ValueError(
+            f"{len(named)} tasks have {key!r} in their name: {keys}{more}. Name a key."
+        )
     raise ValueError(f"Unknown task {key!r}.{_hint(key, catalogue())} See: adacap data list")
+
+
+def find_by_name(text: str) -> list[Task]:
+    """Tasks whose name, file or key has every word of a text, whatever the case and the signs.
+
+    Examples
+    --------
+    >>> [task.key for task in find_by_name("concrete-slump")][:1]
+    ['paper-1']
+    >>> find_by_name("?")
+    []
+    """
+    words = re.findall(r"[a-z0-9]+", text.lower())
+
+    def has_all(task: Task) -> bool:
+        path = task.file.path if task.file is not None else ""
+        known = " ".join(re.findall(r"[a-z0-9]+", f"{task.name} {path} {task.key}".lower()))
+        return all(word in known for word in words)
+
+    return [task for task in catalogue().values() if words and has_all(task)]
 
 
 def find_suite(name: str) -> tuple[Task, ...]:
@@ -92,7 +131,8 @@ def find_suite(name: str) -> tuple[Task, ...]:
         return tuple(task for task in catalogue().values() if name in task.suites)
     if own.is_entries(name) and not own.names_entry(name):
         return own.suite_of_toml(name)
-    if name in catalogue() or own.is_table(name) or own.is_entries(name):
+    is_file = own.is_table(name) or own.is_entries(name)
+    if name in catalogue() or is_file or len(find_by_name(name)) == 1:
         return (find_task(name),)
     raise ValueError(
         f"Unknown suite or task {name!r}.{_hint(name, [*SUITES, *catalogue()])} "

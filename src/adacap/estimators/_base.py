@@ -48,6 +48,7 @@ from adacap.estimators.settings import (
     optimizer_pair,
     resolve,
 )
+from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tells_callbacks
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts
 from adacap.exceptions import suggest
@@ -67,7 +68,7 @@ RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | Non
 Scheme: TypeAlias = Literal["adacap", "adacap-gap", "tikhonov", "plain"]
 
 
-class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
+class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
@@ -173,6 +174,7 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         """Parameters, with those that a subclass does not offer at their fixed value."""
         return {**self._fixed, **self.get_params(deep=False)}
 
+    @tells_callbacks
     def fit(
         self,
         X: Any,
@@ -237,9 +239,9 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         recipes = [
             self._recipe(settings.of_net(k), data.rows, data.codec, start) for k in range(n_kinds)
         ]
-        callbacks = list(self.callbacks or ())
+        callbacks = [*(self.callbacks or ()), *steps_for(self)]
         if self.verbose:
-            callbacks.append(ProgressBar(type(self).__name__))
+            callbacks.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
         fitted = fit_members(
             recipes,
             data.rows,
@@ -367,17 +369,24 @@ class AdaCapBase(Preparation, Inspection, BaseEstimator, ABC):
         encoded = self.encoder_.encode(table)
         return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted estimator to one file, for :func:`adacap.load`.
 
         Parameters
         ----------
         path : str or path-like
-            An existing file is replaced, at once or not at all.
+            The file appears when it is complete.
+        force : bool, default=False
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputExistsError
+            If the file exists and ``force`` is not set.
         """
         from adacap.persistence import save
 
-        save(self, path)
+        save(self, path, force=force)
 
     def __sklearn_tags__(self) -> Tags:
         """Missing values, text and categories are welcome.

@@ -83,10 +83,26 @@ def grid_of(spec: Sequence[float] | None) -> Tensor:
 
 
 def device_of(name: str | None) -> torch.device:
-    """Device by name; a GPU if there is one and none is named."""
+    """Device by name; a GPU if there is one and none is named.
+
+    Raises
+    ------
+    ValueError
+        If this machine, or this installation of torch, has no such device.
+    """
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        is_gpu = str(name).partition(":")[0] in ("cuda", "mps", "xpu")
+        what = "needs a GPU that torch can use, and there is none here" if is_gpu else "is unknown"
+        raise ValueError(
+            f"device={name!r} {what}. Use device='cpu', or device=None for a GPU where there is "
+            "one."
+        ) from error
+    return device
 
 
 def as_input(

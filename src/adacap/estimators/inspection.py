@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from adacap.estimators._notebook import fitted_html
 from adacap.estimators.capacity import Capacity
 
 __all__ = ["Inspection"]
@@ -32,6 +34,19 @@ class Inspection:
         """
         check_is_fitted(self)
         return self.capacity_
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """In a notebook: the parameters, and if it is fitted the scores and settings."""
+        return self._as_html
+
+    def _as_html(self) -> str:
+        of_base: Callable[[], str] = super()._repr_html_  # type: ignore[misc]
+        fitted = fitted_html(self) if hasattr(self, "provenance_") else ""
+        return f"{of_base()}{fitted}"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._as_html()}
 
     def report(
         self, X_test: Any, y_test: Any, path: str | os.PathLike[str] = "report.html", **options: Any

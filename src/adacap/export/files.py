@@ -6,16 +6,9 @@ import os
 import secrets
 from pathlib import Path
 
+from adacap.exceptions import refuse_existing
+
 __all__ = ["refuse_existing", "write_at_once"]
-
-
-def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
-    """Refuse to overwrite a file, before the work is done."""
-    if os.path.lexists(path) and not force:
-        raise FileExistsError(
-            f"{os.fspath(path)!r} exists already. Choose another name or pass force=True to "
-            "replace it."
-        )
 
 
 def write_at_once(path: str | os.PathLike[str], content: bytes, *, force: bool) -> None:
@@ -23,7 +16,7 @@ def write_at_once(path: str | os.PathLike[str], content: bytes, *, force: bool) 
 
     Raises
     ------
-    FileExistsError
+    OutputExistsError
         If there is a file and ``force`` is false, also where it appeared in the meantime.
     """
     target = Path(path).resolve()  # of a link, what it points to is replaced

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import AdaCapError, OutputExistsError
 
 __all__ = ["FileError", "MissingFileError", "OutputExistsError", "need", "need_arrow"]
 
@@ -16,10 +16,6 @@ class FileError(AdaCapError, ValueError):
 
 class MissingFileError(AdaCapError, FileNotFoundError):
     """There is no such file or folder."""
-
-
-class OutputExistsError(AdaCapError, FileExistsError):
-    """A file to write is there already and nobody said to replace it."""
 
 
 def need(module: str, what: str) -> Any:

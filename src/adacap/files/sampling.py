@@ -21,11 +21,12 @@ Progress = Callable[[int, float], None]
 
 
 class Sample(NamedTuple):
-    """Rows in memory, how many the file has, and whether they were drawn at random."""
+    """Rows in memory, how many the file has, whether they were drawn, and their numbers from 1."""
 
     table: Any
     n_rows: int
     drawn: bool
+    numbers: npt.NDArray[np.int64]
 
 
 def sample_table(
@@ -61,20 +62,17 @@ def sample_table(
         batches: Iterable[Any] = (
             table.slice(i, BATCH_ROWS) for i in range(0, table.num_rows, BATCH_ROWS)
         )
-        drawn, n_rows = draw_rows(batches, most, seed, most_bytes=most_bytes, progress=progress)
-        return Sample(drawn, n_rows, drawn.num_rows < n_rows)
+        return draw_rows(batches, most, seed, most_bytes=most_bytes, progress=progress)
 
     def report(n_read: int, share: float) -> None:
         if progress is not None:
             known = n_read / source.n_rows if source.n_rows else source.position()
             progress(n_read, known)
 
-    found, n_rows = draw_rows(
-        source.batches(columns), most, seed, most_bytes=most_bytes, progress=report
-    )
-    if not n_rows:
+    found = draw_rows(source.batches(columns), most, seed, most_bytes=most_bytes, progress=report)
+    if not found.n_rows:
         raise FileError(f"{source.path} has no rows.")
-    return Sample(source.typed(found), n_rows, found.num_rows < n_rows)
+    return found._replace(table=source.typed(found.table))
 
 
 def draw_rows(
@@ -84,7 +82,7 @@ def draw_rows(
     *,
     most_bytes: int = MOST_BYTES,
     progress: Progress | None = None,
-) -> tuple[Any, int]:
+) -> Sample:
     """Uniform sample without replacement of rows that come in batches of unknown number.
 
     Each row gets a random key, and the rows of the ``most`` smallest keys stay. Memory holds one
@@ -92,27 +90,28 @@ def draw_rows(
 
     Returns
     -------
-    table, n_rows
-        The sample in the order of the rows, and how many rows there were.
+    Sample
+        In the order of the rows.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> batches = (pa.table({"x": [k, k + 0.5]}) for k in range(1000))
-    >>> table, n_rows = draw_rows(batches, 3, seed=0)
-    >>> n_rows, table.num_rows
-    (2000, 3)
+    >>> found = draw_rows(batches, 3, seed=0)
+    >>> found.n_rows, found.table.num_rows, len(found.numbers)
+    (2000, 3, 3)
     """
     rng = np.random.default_rng(seed)
     kept = _Kept(most)
     n_rows = 0
     for batch in batches:
         n_rows += batch.num_rows
-        kept.add(batch, rng.random(batch.num_rows))
+        kept.add(batch, rng.random(batch.num_rows), n_rows - batch.num_rows + 1)
         kept.limit_bytes(most_bytes)
         if progress is not None:
             progress(n_rows, 0.0)
-    return kept.table(), n_rows
+    table, numbers = kept.table()
+    return Sample(table, n_rows, table.num_rows < n_rows, numbers)
 
 
 class _Kept:
@@ -122,10 +121,12 @@ class _Kept:
         self.most = most
         self._tables: list[Any] = []
         self._keys: list[npt.NDArray[np.float64]] = []
+        self._numbers: list[npt.NDArray[np.int64]] = []
         self._bound = np.inf  # no row of a larger key can stay
 
-    def add(self, batch: Any, keys: npt.NDArray[np.float64]) -> None:
+    def add(self, batch: Any, keys: npt.NDArray[np.float64], first: int) -> None:
         use = keys < self._bound
+        self._numbers.append(first + np.flatnonzero(use).astype(np.int64))
         self._tables.append(batch if use.all() else batch.filter(need_arrow().array(use)))
         self._keys.append(keys[use])
         if sum(map(len, self._keys)) > 1.5 * self.most + 1:
@@ -148,9 +149,12 @@ class _Kept:
         pa = need_arrow()
         table = pa.concat_tables(self._tables, promote_options="permissive")
         self._tables, self._keys = [table.filter(pa.array(use))], [keys[use]]
+        self._numbers = [np.concatenate(self._numbers)[use]]
 
-    def table(self) -> Any:
+    def table(self) -> tuple[Any, npt.NDArray[np.int64]]:
+        """The rows and their numbers."""
         self._shrink()
         if not self._tables:
-            return need_arrow().table({})
-        return need_arrow().concat_tables(self._tables, promote_options="permissive")
+            return need_arrow().table({}), np.empty(0, dtype=np.int64)
+        table = need_arrow().concat_tables(self._tables, promote_options="permissive")
+        return table, np.concatenate(self._numbers)

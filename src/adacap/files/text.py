@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from adacap.files.damage import line_of_cell, line_of_other_width, refuse_binary
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
 from adacap.files.numerals import has_codes, is_code, numbers_of_points, ungrouped
+from adacap.files.own_memory import own_reader, recoded
 from adacap.files.plain import plain_columns
 from adacap.files.sniff import (
     DATE_FORMATS,
@@ -77,7 +79,7 @@ class TextSource(Source):
 
     def read(self, columns: Sequence[str] | None = None) -> Any:
         """The whole table, each column in the type that fits all of its cells."""
-        with self._errors(), self._stream() as stream:
+        with self._errors(), self._utf8() as (stream, _):
             table = _csv().read_csv(stream, *self._options(columns, self._codes))
         if not table.num_rows:
             raise FileError(f"{self.shown} has no rows.")
@@ -101,9 +103,8 @@ class TextSource(Source):
         types = {name: self._type(name, kinds.get(name, "categorical")) for name in names}
         points = self._grouped_points(names, kinds)
         types |= dict.fromkeys(points, pa.string())
-        total = max(self.size, 1)
-        with self._errors(), pa.OSFile(str(self.path)) as file:
-            stream = file if self._packing is None else _unpack(file, self._packing)
+        with self._errors(), self._utf8() as (stream, file):
+            total = max(file.size(), 1)
             for batch in _csv().open_csv(stream, *self._options(names, types)):
                 self._share = min(1.0, file.tell() / total)
                 table = pa.Table.from_batches([batch]).slice(start)
@@ -141,6 +142,24 @@ class TextSource(Source):
     def _stream(self) -> Iterator[Any]:
         with need_arrow().OSFile(str(self.path)) as file:
             yield file if self._packing is None else _unpack(file, self._packing)
+
+    @contextmanager
+    def _utf8(self) -> Iterator[tuple[Any, Any]]:
+        """The text in UTF-8, and the file whose position says how far it has been read.
+
+        A file in another encoding is copied first: see :mod:`adacap.files.own_memory`.
+        """
+        pa = need_arrow()
+        if self.form.encoding == "utf-8":
+            with pa.OSFile(str(self.path)) as file:
+                yield file if self._packing is None else _unpack(file, self._packing), file
+            return
+        with tempfile.NamedTemporaryFile(prefix="adacap-", suffix=".csv") as copy:
+            with self._stream() as stream:
+                copy.writelines(recoded(stream, self.form.encoding))
+            copy.flush()
+            with pa.OSFile(copy.name) as file:
+                yield file, file
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -182,7 +201,6 @@ class TextSource(Source):
         read = csv.ReadOptions(
             column_names=list(form.names),
             skip_rows=form.skip,
-            encoding="utf8" if form.encoding == "utf-8" else form.encoding,
             block_size=_BLOCK,
         )
         parse = csv.ParseOptions(delimiter=form.separator, newlines_in_values=True)
@@ -209,7 +227,7 @@ class TextSource(Source):
     def _infer(self, sample: bytes) -> dict[str, Any]:
         with self._errors():
             options = self._options(None, self._codes)
-            schema = _csv().read_csv(need_arrow().BufferReader(sample), *options).schema
+            schema = _csv().read_csv(self._sampled(sample), *options).schema
         return dict(zip(schema.names, schema.types, strict=True))
 
     def _find_codes(self, sample: bytes) -> dict[str, Any]:
@@ -219,7 +237,7 @@ class TextSource(Source):
             return {}
         text = dict.fromkeys(self.names, pa.string())
         with self._errors():
-            table = _csv().read_csv(pa.BufferReader(sample), *self._options(None, text))
+            table = _csv().read_csv(self._sampled(sample), *self._options(None, text))
         return {name: pa.string() for name in self.names if is_code(table.column(name))}
 
     def _ungrouped(self, table: Any) -> Any:
@@ -236,6 +254,10 @@ class TextSource(Source):
             for name in names
             if kinds.get(name) == "numeric" and types.is_string(self._inferred[name])
         ]
+
+    def _sampled(self, sample: bytes) -> Any:
+        parts = recoded(own_reader(sample), self.form.encoding)
+        return own_reader(b"".join(parts))
 
 
 def _unpack(file: Any, packing: str) -> Any:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, OutputExistsError, need, need_arrow
+from adacap.exceptions import refuse_existing
+from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format, output_format
 
 __all__ = ["check_output", "drafted", "write_tables"]
@@ -33,8 +34,7 @@ def check_output(path: str | os.PathLike[str], force: bool) -> Path:
     path = Path(path)
     if path.is_dir():
         raise FileError(f"{path} is a folder. Name a file.")
-    if os.path.lexists(path) and not force:
-        raise OutputExistsError(f"{path} exists. Choose another name, or replace it with --force.")
+    refuse_existing(path, force)
     if not path.parent.is_dir():
         raise FileError(f"There is no folder {path.parent} to write {path.name} to.")
     return path

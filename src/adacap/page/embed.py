@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
-from adacap.exceptions import AdaCapError
-
-__all__ = ["asset", "compact", "embed_json", "escape", "plotly_script"]
+__all__ = ["asset", "compact", "embed_json", "escape"]
 
 # What could end a script element, start a comment in it or break a line of JavaScript.
 _UNSAFE = str.maketrans(
@@ -74,21 +72,3 @@ def embed_json(value: object) -> str:
 def asset(name: str, package: str = "adacap.page") -> str:
     """Text of a file in the folder ``assets`` of a package."""
     return (resources.files(package) / "assets" / name).read_text(encoding="utf-8")
-
-
-def plotly_script() -> str:
-    """The plotting library, some 5 MB.
-
-    Raises
-    ------
-    AdaCapError
-        If plotly is not installed.
-    """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise AdaCapError(
-            "A page with charts needs plotly, which is not installed. "
-            "Install it: pip install 'adacap[report]'."
-        ) from error
-    return str(get_plotlyjs())

@@ -4,13 +4,13 @@ import os
 import tempfile
 from pathlib import Path
 
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import AdaCapError, OutputExistsError
+from adacap.exceptions import refuse_existing as refuse
 
 __all__ = ["NoFolderError", "PageExistsError", "refuse_existing", "write_text"]
 
 
-class PageExistsError(AdaCapError, FileExistsError):
-    """A file is there already and nobody said to replace it."""
+PageExistsError = OutputExistsError
 
 
 class NoFolderError(AdaCapError, FileNotFoundError):
@@ -19,10 +19,7 @@ class NoFolderError(AdaCapError, FileNotFoundError):
 
 def refuse_existing(path: Path) -> None:
     """Raise :class:`PageExistsError` if the file exists, before work is done for nothing."""
-    if path.exists():
-        raise PageExistsError(
-            f"{path} exists. Choose another name, or replace it: force=True (--force)."
-        )
+    refuse(path, force=False)
 
 
 def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:

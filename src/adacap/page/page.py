@@ -5,17 +5,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from adacap.page.embed import asset, embed_json, escape, plotly_script
+from adacap.page.embed import asset, embed_json, escape
 from adacap.page.files import write_text
 from adacap.page.table import Column, Table
 
 __all__ = ["Page", "Section"]
 
-# Nothing may be fetched: not by us, nor by the plotting library, nor by data that is hostile.
+# Nothing may be fetched: not by us, nor by data that is hostile.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 )
+
+
+_SCRIPTS = ("page_tables.js", "page_scales.js", "page_marks.js", "page_charts.js")
+_TRACES = ("scatter", "bar", "heatmap")
 
 
 class Figure(Protocol):
@@ -68,24 +72,35 @@ class Section:
     def chart(
         self, figure: Figure | Mapping[str, Any], *, caption: str = "", height: int = 420
     ) -> "Section":
-        """A chart of plotly, in the colours of the page.
+        """A chart, drawn by the page itself in its own colours.
 
         Parameters
         ----------
-        figure : plotly figure or mapping
-            With the keys ``data`` and ``layout``. Its template is left out: fonts, background,
-            grid and the sequence of colours come from the page, in light and in dark.
+        figure : mapping or plotly figure
+            With the keys ``data`` and ``layout``, in the words of plotly: traces of the types
+            scatter, bar and heatmap; axes with titles, ranges, ticks and a logarithmic scale; lines
+            and labels across the plot. Fonts, background, grid and the sequence of colours come
+            from the page, in light and in dark.
         caption : str
             Says what is to be seen; also read to those who cannot see it.
         height : int, default=420
             In pixels; the width follows the screen.
+
+        Raises
+        ------
+        ValueError
+            If a trace is of another type.
         """
         whole = figure if isinstance(figure, Mapping) else figure.to_plotly_json()
+        for trace in whole["data"]:
+            if trace.get("type", "scatter") not in _TRACES:
+                raise ValueError(
+                    f"A page draws traces of the types {', '.join(_TRACES)}, got {trace['type']!r}."
+                )
         layout = {key: item for key, item in whole.get("layout", {}).items() if key != "template"}
         name = self._page.data(
             f"chart-{len(self._page)}", {"data": whole["data"], "layout": layout}
         )
-        self._page.need_plotly()
         text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
         self._parts.append(
             f"<figure class='chart'><div class='plot' data-chart='{name}' role='img' "
@@ -126,8 +141,7 @@ class Page:
         self._sections: list[Section] = []
         self._data: dict[str, str] = {}
         self._styles = [asset("page.css")]
-        self._scripts = [asset("page_tables.js"), asset("page_charts.js")]
-        self._plotly = False
+        self._scripts = [asset(name) for name in _SCRIPTS]
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -180,13 +194,8 @@ class Page:
             raise ValueError("A script cannot hold '</script', which would end it.")
         self._scripts.append(js)
 
-    def need_plotly(self) -> None:
-        """Embed the plotting library, once; a chart asks for it by itself."""
-        self._plotly = True
-
     def render(self) -> str:
         """The whole file as text."""
-        scripts = [plotly_script()] if self._plotly else []
         data = "\n".join(
             f"<script type='application/json' id='data-{name}'>{text}</script>"
             for name, text in self._data.items()
@@ -206,7 +215,7 @@ class Page:
                 *(section.render() for section in self._sections),
                 "</main>",
                 data,
-                *(f"<script>\n{js}\n</script>" for js in [*scripts, *self._scripts]),
+                *(f"<script>\n{js}\n</script>" for js in self._scripts),
                 "</body></html>\n",
             ]
         )

@@ -28,7 +28,8 @@ class Column:
     filter : bool, default=False
         Offer a choice among the values of this column.
     help : str, default=""
-        What the column means, shown when the pointer rests on the title.
+        What the column means, written below the table and shown when the pointer rests on the
+        title.
     """
 
     title: str
@@ -97,8 +98,17 @@ class Table:
         return (
             f"<div class='table-box'><div class='table-scroll' tabindex='0'>"
             f"<table data-sortable{search}>{caption}<thead><tr>{head}</tr></thead>\n"
-            f"<tbody>{body}</tbody></table></div></div>"
+            f"<tbody>{body}</tbody></table></div>{self._meanings()}</div>"
         )
+
+    def _meanings(self) -> str:
+        """What the columns mean, for those who have no pointer to rest on a title."""
+        pairs = "".join(
+            f"<div><dt>{escape(column.title)}</dt><dd>{escape(column.help)}</dd></div>"
+            for column in self.columns
+            if column.help
+        )
+        return f"<dl class='meanings'>{pairs}</dl>" if pairs else ""
 
 
 def _head(column: Column) -> str:

@@ -26,6 +26,7 @@ from adacap.estimators.fitting import probe
 from adacap.estimators.preparing import Codec
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
+from adacap.exceptions import refuse_existing
 from adacap.nn.adapter import Stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone
@@ -46,14 +47,21 @@ from adacap.persistence.intervals import interval_tensors
 __all__ = ["hidden_of_zeros", "save"]
 
 
-def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
+def save(estimator: AdaCapBase, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a fitted estimator to one file.
 
     Parameters
     ----------
     estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
     path : str or path-like
-        An existing file is replaced, at once or not at all.
+        The file appears when it is complete.
+    force : bool, default=False
+        Replace a file that exists.
+
+    Raises
+    ------
+    OutputExistsError
+        If the file exists and ``force`` is not set.
 
     Warns
     -----
@@ -62,6 +70,7 @@ def save(estimator: AdaCapBase, path: str | os.PathLike[str]) -> None:
         estimator has the default in its place.
     """
     check_is_fitted(estimator)
+    refuse_existing(path, force)
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(

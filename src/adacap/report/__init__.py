@@ -4,6 +4,7 @@
 its numbers; :func:`draw` draws them with matplotlib.
 """
 
+from adacap.report.about import About
 from adacap.report.draw import draw
 from adacap.report.facts import columns_table, facts, settings_table
 from adacap.report.importance import Importance, permutation_importance
@@ -26,7 +27,9 @@ from adacap.report.scores import (
     baseline_scores,
     compare,
     model_scores,
+    sorted_scores,
 )
+from adacap.report.summary import summary
 from adacap.report.training_figures import (
     CapacityPaths,
     LabelFits,
@@ -40,6 +43,7 @@ from adacap.report.training_figures import (
 from adacap.report.writing import build_report, write_report
 
 __all__ = [
+    "About",
     "CapacityPaths",
     "Comparison",
     "Confusion",
@@ -70,6 +74,8 @@ __all__ = [
     "residuals",
     "roc",
     "settings_table",
+    "sorted_scores",
+    "summary",
     "weight_clusters",
     "write_report",
 ]

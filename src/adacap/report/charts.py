@@ -1,4 +1,4 @@
-"""Charts of the page, from the numbers of the figures: plain descriptions that plotly draws."""
+"""Charts of the page, from the numbers of the figures: descriptions in the words of plotly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adacap.report.prediction_figures import (
     Residuals,
     Roc,
 )
-from adacap.report.scores import MethodScores
+from adacap.report.scores import MethodScores, error_name
 from adacap.report.training_figures import (
     CapacityPaths,
     LabelFits,
@@ -29,10 +29,12 @@ from adacap.report.training_figures import (
 __all__ = ["Chart", "chart", "fit_paths_chart", "scores_chart"]
 
 Chart = dict[str, Any]
+Floats = npt.NDArray[np.float64]
 
 GREY = "#8a93a0"  # readable on white and on black
 _MOST_POINTS = 1500
 _MOST_BARS = 25
+_STEPS = "iteration (training steps)"
 
 
 @singledispatch
@@ -43,7 +45,8 @@ def chart(numbers: Any, **options: Any) -> Chart:
     ----------
     numbers : what a figure function of :mod:`adacap.report` returns
     **options
-        ``target=k`` picks one of several targets.
+        ``target=k`` picks one of several targets, ``name`` is what the axes call it, ``rows`` are
+        the numbers of the test rows in their file.
 
     Returns
     -------
@@ -63,30 +66,33 @@ def _line(x: Any, y: Any, name: str, **style: Any) -> Chart:
 
 
 def _layout(x: str, y: str, **more: Any) -> Chart:
-    """Axes with titles, and room for them."""
-    axes: Chart = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y, "standoff": 12}}}
-    return {**axes, "margin": {"l": 60, "r": 20, "t": 26, "b": 62}, **more}
+    """Axes with titles."""
+    return {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}, **more}
 
 
 def _right(title: str) -> Chart:
     """A second scale, at the right."""
-    axis: Chart = {"title": {"text": title, "standoff": 12}, "overlaying": "y", "side": "right"}
-    return {**axis, "showgrid": False, "rangemode": "tozero", "tickmode": "auto", "nticks": 6}
+    return {"title": {"text": title}, "side": "right", "showgrid": False, "rangemode": "tozero"}
 
 
-def _upright(x: float, text: str, **place: Any) -> tuple[Chart, Chart]:
-    """A vertical mark and its label."""
+def _upright(x: float, text: str) -> tuple[Chart, Chart]:
+    """A vertical mark and its label above the plot."""
     line: Chart = {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1}
-    line["line"] = {"color": GREY, "dash": "dot", "width": 1.5}
-    label: Chart = {
-        "x": x,
-        "yref": "paper",
-        "y": 1,
-        "text": text,
-        "showarrow": False,
-        "yanchor": "bottom",
-    }
-    return line, {**label, "font": {"color": GREY}, **place}
+    return line, {"x": x, "yref": "paper", "y": 1, "text": text}
+
+
+def _bars(values: Any, edges: Floats) -> Chart:
+    """How many values lie between each two edges, as bars that touch."""
+    counts = np.histogram(values, edges)[0]
+    middles = (edges[1:] + edges[:-1]) / 2
+    return {"type": "bar", "x": middles, "y": counts, "width": float(edges[1] - edges[0])}
+
+
+def _edges(values: Any, most: int = 30) -> Floats:
+    """Edges of bins, few for few values."""
+    finite = np.asarray(values, dtype=np.float64)
+    bins = int(np.clip(2 * np.sqrt(len(finite)), 5, most))
+    return np.histogram_bin_edges(finite, bins)
 
 
 @chart.register
@@ -101,18 +107,17 @@ def _(numbers: LearningDynamics, **options: Any) -> Chart:
     for i, other in enumerate(numbers.others):
         data.append(
             _line(np.arange(len(other)), other, "held-out rows, other nets",
-                  line={"color": GREY, "width": 1}, opacity=0.5, legendgroup="others",
+                  line={"color": GREY, "width": 1}, opacity=0.5,
                   showlegend=i == 0, hoverinfo="skip", zorder=-1)
         )  # fmt: skip
     mark, label = _upright(numbers.best_iter, "kept")
-    layout = _layout("iteration", numbers.valid_name, shapes=[mark], annotations=[label])
+    layout = _layout(_STEPS, numbers.valid_name, shapes=[mark], annotations=[label])
     layout["hovermode"] = "x unified"
     shown = numbers.train if numbers.valid is None else np.r_[numbers.train, numbers.valid]
     if same and numbers.train_name == "R²" and np.nanmin(shown) < -0.5:
         layout["yaxis"] |= {"range": [-0.5, 1.05], "title": {"text": "R² (cut at −0.5)"}}
     if not same:
         layout["yaxis2"] = _right(numbers.train_name)
-        layout["margin"]["r"] = 60
     return {"data": data, "layout": layout}
 
 
@@ -124,42 +129,36 @@ def _(numbers: CapacityPaths, **options: Any) -> Chart:
     ):
         first = {"showlegend": k == 0, "opacity": 1.0 if k == 0 else 0.45}
         data += [
-            _line(np.arange(len(lam)), lam, "λ", line={"color": None, "width": 2 if k == 0 else 1},
-                  legendgroup="lam", **first),
-            {**_line(at, dof, "effective degrees of freedom", legendgroup="dof", yaxis="y2",
-                     line={"dash": "dash", "width": 2 if k == 0 else 1}, **first),
+            _line(np.arange(len(lam)), lam, "λ",
+                  line={"color": "var(--c1)", "width": 2 if k == 0 else 1}, **first),
+            {**_line(at, dof, "effective degrees of freedom", yaxis="y2", **first,
+                     line={"color": "var(--c7)", "dash": "dash", "width": 2 if k == 0 else 1}),
              "mode": "lines+markers" if k == 0 else "lines", "marker": {"size": 5}},
         ]  # fmt: skip
-    for entry in data:  # one colour per quantity, whatever the number of nets
-        entry["line"]["color"] = "#1f77d0" if entry["name"] == "λ" else "#e0701a"
+    for entry in data[2:]:  # the pointer reads the first net
+        entry["hoverinfo"] = "skip"
     mark, label = _upright(numbers.best_iter[0], "kept")
-    layout = _layout("iteration", "λ", shapes=[mark], annotations=[label], hovermode="x unified")
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
-    layout["yaxis2"] = _right("degrees of freedom")
-    layout["margin"]["r"] = 60
+    layout = _layout(_STEPS, "λ (no unit)", shapes=[mark], annotations=[label])
+    layout |= {"hovermode": "x unified", "yaxis2": _right("degrees of freedom (a count)")}
     spread = np.concatenate(numbers.lam)
-    if spread.max() / max(spread.min(), 1e-300) < 10:
-        layout["yaxis"] |= {"type": "linear", "dtick": None, "rangemode": "normal"}
+    if spread.max() / max(spread.min(), 1e-300) >= 10:
+        layout["yaxis"]["type"] = "log"
     return {"data": data, "layout": layout}
 
 
 @chart.register
 def _(numbers: LabelFits, **options: Any) -> Chart:
-    bars: Chart = {
-        "type": "histogram",
-        "x": numbers.permuted,
-        "nbinsx": 30,
-        "marker": {"opacity": 0.8},
-    }
-    bars |= {"name": "permuted labels", "hovertemplate": "loss %{x}<br>%{y} permutations"}
+    bars = _bars(numbers.permuted, _edges(numbers.permuted))
+    bars |= {"name": "permuted labels", "hovertemplate": "loss about %{x:.4g}<br>%{y} permutations"}
+    bars["marker"] = {"opacity": 0.8}
     top: Chart = {"type": "scatter", "mode": "markers+text", "x": [numbers.true], "y": [0]}
     top |= {"name": "true labels", "text": ["true labels"], "textposition": "top center"}
     top |= {"marker": {"size": 15, "symbol": "diamond"}, "cliponaxis": False}
     top["hovertemplate"] = "true labels: %{x:.4g}"
-    mark, label = _upright(numbers.baseline, "best constant", xanchor="right")
+    mark, label = _upright(numbers.baseline, "best constant")
     low = min(numbers.true, float(numbers.permuted.min()))
     high = max(numbers.baseline, float(numbers.permuted.max()))
-    layout = _layout(f"loss of the fit: {numbers.name}", "permutations")
+    layout = _layout(f"loss of the fit: {numbers.name}", "permutations (a count)")
     layout["xaxis"]["range"] = [low - 0.12 * (high - low), high + 0.05 * (high - low)]
     layout |= {"shapes": [mark], "annotations": [label], "showlegend": False}
     return {"data": [bars, top], "layout": layout}
@@ -174,59 +173,52 @@ def fit_paths_chart(numbers: LabelFits) -> Chart | None:
         _line(x, numbers.permuted_path, "permuted labels"),
         _line(x, numbers.true_path, "true labels"),
     ]
-    layout = _layout("iteration", numbers.name, hovermode="x unified")
+    layout = _layout(_STEPS, numbers.name, hovermode="x unified")
     layout["yaxis"]["rangemode"] = "tozero"
     return {"data": data, "layout": layout}
 
 
-def scores_chart(rows: Sequence[MethodScores]) -> Chart:
-    """The last score that is an error, as a bar per method, the model itself first."""
-    name = next(key for key in rows[0].scores if key.startswith(("RMSE", "log-loss")))
+def scores_chart(rows: Sequence[MethodScores], own: str, unit: str = "") -> Chart:
+    """The error of each method as a bar, in the order given; the bar of ``own`` stands out."""
+    name = error_name(rows[0])
     values = [row.scores[name] for row in rows]
     bars: Chart = {
         "type": "bar",
         "orientation": "h",
         "x": values,
         "y": [row.method for row in rows],
+        "text": [f"{value:.4g}" for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": f"%{{y}}<br>{name} %{{x:.5g}}",
+        "marker": {"opacity": [1.0 if row.method == own else 0.5 for row in rows]},
     }
-    bars |= {"text": [f"{value:.4g}" for value in values], "textposition": "outside"}
-    bars["cliponaxis"] = False
-    bars |= {"hovertemplate": "%{y}: %{x:.5g}<extra></extra>"}
-    bars["marker"] = {"opacity": [1.0] + [0.5] * (len(rows) - 1)}
-    layout = _layout(f"test {name}, lower is better", "")
-    layout["xaxis"]["range"] = [0, 1.12 * max(values)]
-    layout["yaxis"] |= {"autorange": "reversed", "type": "category", "ticklabelstandoff": 4}
+    layout = _layout(f"test {name}{unit}: less is better", "")
+    layout["xaxis"]["range"] = [0, 1.15 * max(values)]
+    layout["yaxis"] |= {"autorange": "reversed", "type": "category"}
     return {"data": [bars], "layout": layout}
 
 
 @chart.register
 def _(numbers: WeightClusters, **options: Any) -> Chart:
-    k = len(numbers.correlation)
     heat: Chart = {
         "type": "heatmap",
         "z": numbers.correlation.round(2),
         "zmin": 0,
         "zmax": 1,
         "colorscale": "Viridis",
-        "hovertemplate": "units %{x} and %{y}<br>|correlation| %{z}<extra></extra>",
-        "colorbar": {"title": {"text": "|correlation|", "side": "top"}, "orientation": "h"}
-        | {"y": -0.06, "yanchor": "top", "len": 0.5, "thickness": 10},
+        "hovertemplate": "units %{x} and %{y} of this order<br>|correlation| %{z}",
+        "colorbar": {"title": {"text": "|correlation|"}},
     }
-    axis: Chart = {
-        "showticklabels": False,
-        "ticks": "",
-        "showgrid": False,
-        "range": [-0.5, k - 0.5],
-    }
-    layout = _layout("", "")
-    layout["xaxis"] |= axis | {"constrain": "domain"}
-    layout["yaxis"] |= axis | {"scaleanchor": "x", "autorange": "reversed", "constrain": "domain"}
-    layout["margin"] = {"l": 20, "r": 20, "t": 10, "b": 90}
+    layout = _layout("units, like ones side by side", "units, in the same order")
+    layout["xaxis"] |= {"showticklabels": False, "showgrid": False}
+    layout["yaxis"] |= {"showticklabels": False, "showgrid": False}
+    layout["yaxis"] |= {"scaleanchor": "x", "autorange": "reversed"}
     return {"data": [heat], "layout": layout}
 
 
 @chart.register
-def _(numbers: Importance, **options: Any) -> Chart:
+def _(numbers: Importance, *, unit: str = "", **options: Any) -> Chart:
     top = slice(None, _MOST_BARS)
     bars: Chart = {
         "type": "bar",
@@ -234,11 +226,11 @@ def _(numbers: Importance, **options: Any) -> Chart:
         "x": numbers.mean[top],
         "y": np.arange(len(numbers.names[top])),
         "customdata": list(numbers.names[top]),
-        "error_x": {"type": "data", "array": numbers.deviation[top], "color": GREY, "width": 2},
-        "hovertemplate": "%{customdata}: %{x:.4g}<extra></extra>",
+        "error_x": {"array": numbers.deviation[top]},
+        "hovertemplate": "%{customdata}<br>%{x:.4g}",
     }
-    layout = _layout(f"increase of {numbers.loss}", "")
-    layout["yaxis"] |= {"autorange": "reversed", "ticklabelstandoff": 4, "tickvals": bars["y"]}
+    layout = _layout(f"increase of the {numbers.loss}, in {unit or numbers.unit}", "")
+    layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "tickvals": bars["y"]}
     layout["yaxis"]["ticktext"] = [_short(name) for name in numbers.names[top]]
     layout["bargap"] = 0.3
     return {"data": [bars], "layout": layout}
@@ -256,14 +248,16 @@ def _sample(n: int) -> npt.NDArray[np.intp]:
 
 
 @chart.register
-def _(numbers: Predictions, *, target: int = 0, **options: Any) -> Chart:
+def _(
+    numbers: Predictions, *, target: int = 0, name: str = "", rows: Any = None, **options: Any
+) -> Chart:
+    of, shown = f" {name}" if name else "", rows
     rows = _sample(len(numbers.actual))
     actual, predicted = numbers.actual[rows, target], numbers.predicted[rows, target]
     points: Chart = {"type": "scatter", "mode": "markers", "x": predicted, "y": actual}
-    points |= {"name": "test rows", "marker": {"size": 6, "opacity": 0.75}, "customdata": rows}
-    points["hovertemplate"] = (
-        "row %{customdata}<br>actual %{y:.5g}<br>predicted %{x:.5g}<extra></extra>"
-    )
+    points |= {"name": "test rows", "marker": {"size": 6, "opacity": 0.75}}
+    points["customdata"] = rows if shown is None else np.asarray(shown)[rows]
+    points["hovertemplate"] = "row %{customdata}<br>actual %{y:.5g}<br>predicted %{x:.5g}"
     data = [points]
     if numbers.lower is not None and numbers.upper is not None:
         data.append(_interval_bars(numbers, rows, target))
@@ -273,7 +267,7 @@ def _(numbers: Predictions, *, target: int = 0, **options: Any) -> Chart:
         _line([low, high], [low, high], "prediction = truth", hoverinfo="skip",
               line={"color": GREY, "dash": "dot"})
     )  # fmt: skip
-    return {"data": data, "layout": _layout("predicted", "actual")}
+    return {"data": data, "layout": _layout(f"predicted{of}", f"actual{of}")}
 
 
 def _interval_bars(numbers: Predictions, rows: npt.NDArray[np.intp], target: int) -> Chart:
@@ -293,23 +287,27 @@ def _interval_bars(numbers: Predictions, rows: npt.NDArray[np.intp], target: int
 
 
 @chart.register
-def _(numbers: Residuals, *, target: int = 0, **options: Any) -> Chart:
+def _(
+    numbers: Residuals, *, target: int = 0, name: str = "", rows: Any = None, **options: Any
+) -> Chart:
+    of, shown = f" {name}" if name else "", rows
     rows = _sample(len(numbers.residual))
     predicted, residual = numbers.predicted[rows, target], numbers.residual[rows, target]
     points: Chart = {"type": "scatter", "mode": "markers", "x": predicted, "y": residual}
-    points |= {"marker": {"size": 6, "opacity": 0.75}, "customdata": rows, "name": "test rows"}
-    points["hovertemplate"] = (
-        "row %{customdata}<br>predicted %{x:.5g}<br>residual %{y:.4g}<extra></extra>"
-    )
-    bars: Chart = {"type": "histogram", "y": residual, "nbinsy": 30, "xaxis": "x2", "yaxis": "y"}
-    bars |= {"name": "distribution", "marker": {"opacity": 0.8}}
-    bars["hovertemplate"] = "%{y}: %{x} rows<extra></extra>"
-    layout = _layout("predicted", "residual (actual − predicted)", showlegend=False, bargap=0.05)
-    layout["xaxis"]["domain"] = [0, 0.77]
-    layout["xaxis2"] = {"domain": [0.8, 1], "title": {"text": "rows"}, "showgrid": False}
+    points |= {"marker": {"size": 6, "opacity": 0.75}, "name": "test rows"}
+    points["customdata"] = rows if shown is None else np.asarray(shown)[rows]
+    points["hovertemplate"] = "row %{customdata}<br>predicted %{x:.5g}<br>residual %{y:.4g}"
+    every = numbers.residual[:, target]
+    bars = _bars(every, _edges(every))
+    bars |= {"x": bars["y"], "y": bars["x"], "orientation": "h", "xaxis": "x2"}
+    bars |= {"marker": {"color": "var(--c1)", "opacity": 0.7}}
+    bars["hovertemplate"] = "residual about %{y:.4g}<br>%{x} rows"
+    unit = f", in units of {name}" if name else ""
+    layout = _layout(f"predicted{of}", f"actual − predicted{unit}", showlegend=False)
+    layout["xaxis"]["domain"] = [0, 0.75]
+    layout["xaxis2"] = {"domain": [0.82, 1], "title": {"text": "test rows"}, "showgrid": False}
     line: Chart = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0}
-    layout["shapes"] = [{**line, "line": {"color": GREY, "dash": "dot"}}]
-    return {"data": [points, bars], "layout": layout}
+    return {"data": [points, bars], "layout": {**layout, "shapes": [line]}}
 
 
 @chart.register
@@ -325,8 +323,8 @@ def _(numbers: IntervalCoverage, **options: Any) -> Chart:
     seen |= {"mode": "lines+markers", "marker": {"size": 8}}
     seen |= {"customdata": numbers.width}
     seen["hovertemplate"] = (
-        "asked for %{x:.0f} %<br>inside %{y:.1f} %<br>median width %{customdata:.3g} sd"
-        "<extra></extra>"
+        "asked for %{x:.0f} %<br>inside %{y:.1f} %"
+        "<br>median width %{customdata:.3g} standard deviations of the target"
     )
     layout = _layout("coverage asked for, %", "test rows inside, %")
     return {"data": [band, even, seen], "layout": layout}
@@ -339,14 +337,14 @@ def _(numbers: Confusion, **options: Any) -> Chart:
     shares = np.divide(numbers.counts, totals, out=np.zeros(numbers.counts.shape), where=totals > 0)
     heat: Chart = {
         "type": "heatmap", "x": names, "y": names, "z": (100 * shares).round(1),
-        "text": numbers.counts, "zmin": 0, "zmax": 100, "xgap": 1, "ygap": 1,
-        "colorscale": [[0, "#dfe9f7"], [1, "#1f5fbf"]],
-        "hovertemplate": "actual %{y}, predicted %{x}<br>%{text} rows, %{z} %<extra></extra>",
-        "colorbar": {"title": {"text": "% of the row"}, "thickness": 12},
+        "text": numbers.counts, "zmin": 0, "zmax": 100,
+        "colorscale": [[0, "var(--panel)"], [1, "var(--accent)"]],
+        "hovertemplate": "actual %{y}, predicted %{x}<br>%{text} rows, %{z} % of this class",
+        "colorbar": {"title": {"text": "% of the actual class"}},
     }  # fmt: skip
     if len(names) <= 12:
         heat["texttemplate"] = "%{text}"
-    layout = _layout("predicted", "actual")
+    layout = _layout("predicted class", "actual class")
     layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= {"type": "category", "autorange": "reversed"}
     return {"data": [heat], "layout": layout}
@@ -363,7 +361,7 @@ def _(numbers: Roc, **options: Any) -> Chart:
         pick = np.unique(np.linspace(0, len(false) - 1, 300).round().astype(np.intp))
         data.append(_line(false[pick], true[pick], name, line={"shape": "hv", "width": 2}))
     chance = _line([0, 1], [0, 1], "chance", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    layout = _layout("false positive rate", "true positive rate")
+    layout = _layout("false positive rate (share)", "true positive rate (share)")
     layout["xaxis"]["range"] = layout["yaxis"]["range"] = [-0.03, 1.03]
     return {"data": [*data, chance], "layout": layout}
 
@@ -373,9 +371,7 @@ def _(numbers: Reliability, **options: Any) -> Chart:
     seen = _line(numbers.predicted, numbers.observed, "observed")
     size = 6 + 14 * np.sqrt(numbers.count / max(float(numbers.count.max()), 1.0))
     seen |= {"mode": "lines+markers", "marker": {"size": size}, "customdata": numbers.count}
-    seen["hovertemplate"] = (
-        "predicted %{x:.3f}<br>came true %{y:.3f}<br>%{customdata} rows<extra></extra>"
-    )
+    seen["hovertemplate"] = "predicted %{x:.3f}<br>came true %{y:.3f}<br>%{customdata} rows"
     even = _line([0, 1], [0, 1], "perfect", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     layout = _layout("predicted probability", "share that came true")
     layout["xaxis"]["range"] = layout["yaxis"]["range"] = [-0.06, 1.06]

@@ -29,7 +29,9 @@ class Importance:
     mean, deviation : ndarray of shape (k,)
         Of the increase of the loss, over repeats.
     loss : str
-        What increases: the RMSE (in standard deviations of each target) or the log-loss.
+        What increases: the RMSE or the log-loss.
+    unit : str
+        Of the loss: the target's, or standard deviations of each of several; nats for log-loss.
     baseline : float
         The loss with nothing shuffled.
     n_rows, n_repeats : int
@@ -39,6 +41,7 @@ class Importance:
     mean: Floats
     deviation: Floats
     loss: str
+    unit: str
     baseline: float
     n_rows: int
     n_repeats: int
@@ -97,6 +100,8 @@ def permutation_importance(
             shuffled = encoded.copy()
             shuffled[:, block] = encoded[rng.permutation(len(encoded)), block]
             increase[i, j] = _loss(estimator, shuffled, coded) - baseline
+    scale = _scale(estimator)
+    increase, baseline = scale * increase, scale * baseline
     mean, names = increase.mean(1), list(blocks)
     order = np.argsort(-mean, kind="stable")
     return Importance(
@@ -104,10 +109,25 @@ def permutation_importance(
         mean=mean[order],
         deviation=increase.std(1)[order],
         loss="RMSE" if estimator.codec_.loss == "rmse" else "log-loss",
+        unit=_unit(estimator),
         baseline=baseline,
         n_rows=len(coded),
         n_repeats=n_repeats,
     )
+
+
+def _scale(estimator: Any) -> float:
+    """From the coded target to the unit of the only one."""
+    codec = estimator.codec_
+    return float(codec.scale[0]) if codec.loss == "rmse" and len(codec.scale) == 1 else 1.0
+
+
+def _unit(estimator: Any) -> str:
+    if estimator.codec_.loss != "rmse":
+        return "nats"
+    if len(estimator.codec_.scale) == 1:
+        return "units of the target"
+    return "standard deviations of the targets"
 
 
 def _blocks(estimator: Any) -> dict[str, slice]:

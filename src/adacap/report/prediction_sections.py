@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adacap.page import Page
+from adacap.report.about import About
 from adacap.report.charts import chart
 from adacap.report.prediction_figures import (
     IntervalCoverage,
@@ -24,7 +25,9 @@ _GUARANTEES = {
 }
 
 
-def add_predictions(page: Page, estimator: Any, X: Any, y: Any, numbers: Predictions) -> None:
+def add_predictions(
+    page: Page, estimator: Any, X: Any, y: Any, numbers: Predictions, about: About
+) -> None:
     """Predicted against actual values, and residuals."""
     section = page.section("Predicted against actual", name="predictions")
     n_targets = numbers.actual.shape[1]
@@ -32,20 +35,22 @@ def add_predictions(page: Page, estimator: Any, X: Any, y: Any, numbers: Predict
     if numbers.reason:
         section.note(f"No intervals: {numbers.reason}")
     for k in range(min(n_targets, _MOST_TARGETS)):
-        which = f" of target {k}" if n_targets > 1 else ""
+        name = about.target(k, n_targets)
         section.chart(
-            chart(numbers, target=k),
+            chart(numbers, target=k, name=name, rows=about.test_rows),
             height=460,
-            caption=f"Actual against predicted values{which}; points on the dotted line are exact."
+            caption=f"Actual against predicted {name or 'values'} of test rows; points on the "
+            "dotted line are exact."
             + ("" if numbers.reason else " Strokes are the intervals of each row."),
         )
     if n_targets > _MOST_TARGETS:
         section.text(f"The first {_MOST_TARGETS} of {n_targets} targets are shown.")
     section = page.section("Residuals", name="residuals")
     for k in range(min(n_targets, _MOST_TARGETS)):
-        which = f" of target {k}" if n_targets > 1 else ""
+        name = about.target(k, n_targets)
+        which = f" of {name}" if n_targets > 1 else ""
         section.chart(
-            chart(found, target=k),
+            chart(found, target=k, name=name, rows=about.test_rows),
             caption=f"Residuals{which} against predictions, and their distribution: mean "
             f"{found.mean[k]:.3g}, deviation {found.deviation[k]:.3g}."
             + _trend(float(found.trend[k])),

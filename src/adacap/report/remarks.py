@@ -9,7 +9,7 @@ import numpy as np
 
 from adacap.estimators.targets import ClassCodec
 from adacap.report.prediction_figures import IntervalCoverage
-from adacap.report.scores import MethodScores, compare
+from adacap.report.scores import MethodScores, compare, error_name
 
 __all__ = ["remarks"]
 
@@ -21,6 +21,7 @@ def remarks(
     own: MethodScores,
     baselines: Sequence[MethodScores] = (),
     coverage: IntervalCoverage | None = None,
+    saved: Any = None,
 ) -> list[str]:
     """Warnings and hints, the weightiest first.
 
@@ -32,6 +33,8 @@ def remarks(
     baselines : sequence of MethodScores
         As :func:`~adacap.report.baseline_scores` gives them.
     coverage : IntervalCoverage, optional
+    saved : fitted estimator, optional
+        The model that is kept, where it is not the one that was scored.
 
     Returns
     -------
@@ -46,14 +49,15 @@ def remarks(
     >>> remarks(model, model_scores(model, X[40:], X[40:, 0]))[0]
     'Only 20 test rows: the scores are rough, and a difference in the second digit means nothing.'
     """
+    saved = estimator if saved is None else saved
     return [
         *_few_rows(own),
         *_signal(estimator, own),
         *_against(own, baselines),
         *_intervals(coverage),
-        *_training(estimator),
-        *_table(estimator),
-        *(() if estimator.scheme_ == "plain" else estimator.capacity().remarks()),
+        *_training(saved),
+        *_table(saved),
+        *(() if saved.scheme_ == "plain" else saved.capacity().remarks()),
     ]
 
 
@@ -74,8 +78,8 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
         )
     elif r2 < 0.5:
         yield (
-            f"This table is noisy: {100 * (1 - r2):.0f} % of the variance stays unexplained on "
-            "test rows, so a forest or a linear model may do as well."
+            f"This table is noisy, or lacks what matters: {100 * (1 - r2):.0f} % of the variance "
+            "stays unexplained on test rows."
         )
     press = estimator.capacity().press_r2
     if press is not None and press - r2 > 0.2:
@@ -96,18 +100,21 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
 
 
 def _against(own: MethodScores, baselines: Sequence[MethodScores]) -> Iterator[str]:
-    names = {"ridge": "A linear model", "logistic ridge": "A linear model"}
-    names |= {"random forest": "A random forest", "mean": "The mean"}
-    names |= {"class shares": "Predicting the class shares"}
+    """Where another method is better, or not clearly worse: which one, and by how much."""
+    names = {"logistic ridge": "Logistic ridge", "random forest": "A random forest"}
+    names |= {"mean": "The mean", "class shares": "Predicting the class shares", "ridge": "Ridge"}
     for other in baselines:
-        found = compare(own, other)
-        name = names.get(other.method, other.method)
-        if found.difference > 0 and found.is_clear:
-            yield f"{name} does better on these test rows, by more than chance explains: use it."
-        elif not found.is_clear and other.method not in ("mean", "class shares"):
-            yield f"{name} may do as well: on these test rows the difference could be chance."
+        error = error_name(own)
+        found, name = compare(own, other), names.get(other.method, other.method)
+        ours, theirs = own.scores[error], other.scores[error]
+        if theirs < ours:
+            how = "by more than chance explains: use it" if found.is_clear else "it may be chance"
+            yield f"{name} is better here: {error} {theirs:.4g} against {ours:.4g}; {how}."
         elif not found.is_clear:
-            yield f"{name} does as well: nothing was learned that shows on these test rows."
+            yield (
+                f"{name} is not clearly worse: {error} {theirs:.4g} against {ours:.4g}, which may "
+                f"be chance on {len(own.losses)} test rows."
+            )
 
 
 def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,15 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
-__all__ = ["Comparison", "MethodScores", "baseline_scores", "compare", "model_scores"]
+__all__ = [
+    "Comparison",
+    "MethodScores",
+    "baseline_scores",
+    "compare",
+    "error_name",
+    "model_scores",
+    "sorted_scores",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,6 +92,24 @@ def compare(first: MethodScores, second: MethodScores) -> Comparison:
     return Comparison(float(difference.mean()), error)
 
 
+def error_name(row: MethodScores) -> str:
+    """The score by which methods are put in order: their RMSE or their log-loss."""
+    return next(name for name in row.scores if name.startswith(("RMSE", "log-loss")))
+
+
+def sorted_scores(rows: Iterable[MethodScores]) -> list[MethodScores]:
+    """Methods by their error, the best first.
+
+    Examples
+    --------
+    >>> a = MethodScores("a", {"RMSE": 2.0}, np.array([4.0]), 0.0)
+    >>> b = MethodScores("b", {"RMSE": 1.0}, np.array([1.0]), 0.0)
+    >>> [row.method for row in sorted_scores([a, b])]
+    ['b', 'a']
+    """
+    return sorted(rows, key=lambda row: row.scores[error_name(row)])
+
+
 def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
     """Scores of a fitted model on test rows.
 
@@ -111,7 +138,13 @@ def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
 
 
 def baseline_scores(
-    estimator: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any, random_state: int = 0
+    estimator: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    random_state: int = 0,
+    sample_weight: Any = None,
 ) -> list[MethodScores]:
     """Scores of a constant, a linear model and a forest, trained on the columns the net sees.
 
@@ -123,6 +156,8 @@ def baseline_scores(
         Of more than 20,000 rows, as many are drawn.
     X_test, y_test : test rows
     random_state : int, default=0
+    sample_weight : array-like of shape (n_train,), optional
+        Of the training rows.
 
     Returns
     -------
@@ -142,6 +177,7 @@ def baseline_scores(
     table, y = read_input(X_train, policy)[0], codec.check(y_train)
     rows = np.random.default_rng(random_state).permutation(len(y))[:MOST_TRAIN]
     table, y = table.take(rows), y[rows]
+    weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
     encoder = TableEncoder(policy, read_text=estimator.encoder_.read_text)
     owner = type(estimator).__name__
     # target means learnt out of fold
@@ -152,7 +188,7 @@ def baseline_scores(
     found = []
     for name, model in _baselines(codec, random_state).items():
         start = time.perf_counter()
-        model.fit(train, y)
+        model.fit(train, y, sample_weight=weights)
         seconds = time.perf_counter() - start
         output = _shares(model, test, codec) if isinstance(codec, ClassCodec) else None
         output = model.predict(test) if output is None else output

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from adacap.estimators.held_out import N_PERMUTATIONS
 from adacap.page import Column, Page, Section
+from adacap.report.about import About
 from adacap.report.charts import chart, fit_paths_chart, scores_chart
 from adacap.report.facts import columns_table, facts, settings_table, versions_table
 from adacap.report.importance import Importance
-from adacap.report.scores import MethodScores
+from adacap.report.scores import MethodScores, sorted_scores
 from adacap.report.training_figures import (
     capacity_paths,
     label_fits,
@@ -29,29 +31,49 @@ __all__ = [
     "add_trained",
 ]
 
+_MEANS = {
+    "R²": "share of the variance explained; 1 is perfect, 0 is the mean",
+    "RMSE": "root mean squared error, in the unit of the target; less is better",
+    "MAE": "mean absolute error, in the unit of the target; less is better",
+    "accuracy": "share of rows whose class is right",
+    "AUC": "chance that a row of a class gets a higher probability of it than another row",
+    "log-loss": "mean of −log of the probability given to the right class; less is better",
+}
 _NO_HEAD = (
     "The plain scheme has no closed-form output layer, so there is no λ, no effective degrees of "
     "freedom and no fit of permuted labels to show."
 )
 
 
-def add_summary(page: Page, own: MethodScores, remarks: Sequence[str], n_test: int) -> None:
-    """Scores at a glance, and what to know before trusting them."""
-    shown: dict[str, object] = {
-        f"test {name}": f"{value:.4g}" for name, value in own.scores.items()
-    }
-    section = page.section("At a glance", name="summary").facts(shown | {"test rows": n_test})
+def add_summary(
+    page: Page, told: str, scored: str, own: MethodScores, remarks: Sequence[str], about: About
+) -> None:
+    """What the model is worth in plain words, its scores, and what to know before trusting them."""
+    section = page.section("At a glance", name="summary").text(told)
+    shown: dict[str, object] = {"file": about.data, "target": ", ".join(about.targets)}
+    shown = {name: value for name, value in shown.items() if value}
+    shown |= {f"test {name}": f"{value:.4g}" for name, value in own.scores.items()}
+    section.facts(shown | {"test rows": len(own.losses)})
+    section.text(scored)
     for remark in remarks:
         section.note(remark)
     if not remarks:
         section.text("Nothing unusual was found.")
 
 
-def add_scores(page: Page, own: MethodScores, baselines: Sequence[MethodScores]) -> None:
-    """The model beside a constant, a linear model and a forest."""
+def add_scores(
+    page: Page, own: MethodScores, baselines: Sequence[MethodScores], unit: str = ""
+) -> None:
+    """The model beside a constant, a linear model and a forest, the best first."""
     section = page.section("Beside simple methods", name="scores")
-    rows = [own, *baselines]
-    columns = [Column("method"), *(Column(name, "number") for name in own.scores)]
+    rows = sorted_scores([own, *baselines])
+    columns = [
+        Column("method"),
+        *(
+            Column(name, "number", _digits(name), help=_MEANS[name.split()[0]])
+            for name in own.scores
+        ),
+    ]
     columns.append(Column("seconds to fit", "number", 2))
     section.table(columns, [[row.method, *row.scores.values(), row.fit_seconds] for row in rows])
     if not baselines:
@@ -61,16 +83,22 @@ def add_scores(page: Page, own: MethodScores, baselines: Sequence[MethodScores])
         )
         return
     section.chart(
-        scores_chart(rows),
-        height=60 + 48 * len(rows),
-        caption="Error on the test rows. The simple methods were trained on the same rows and the "
-        "same encoded columns.",
+        scores_chart(rows, own.method, unit),
+        height=76 + 48 * len(rows),
+        caption="Error on the test rows, the best method first. The simple methods were trained on "
+        "the same rows and the same encoded columns.",
     )
+
+
+def _digits(score: str) -> int | None:
+    """Digits after the point of a score without a unit; the others are of any size."""
+    return None if score.startswith(("RMSE", "MAE")) else 4
 
 
 def add_trained(page: Page, estimator: Any, n_test: int) -> None:
     """Rows, columns and what became of them."""
     section = page.section("What was trained on what", name="trained")
+    section.text("This and the next three parts are about the model that is kept.")
     section.facts(facts(estimator, n_test))
     section.table(
         ["column", Column("kind", filter=True), Column("treatment"), Column("became", "long")],
@@ -85,15 +113,22 @@ def add_learning(page: Page, estimator: Any) -> None:
     numbers = learning_dynamics(estimator)
     section = page.section("Learning dynamics", name="learning")
     caption = (
-        f"Score of the rows trained on and of the rows held out, per iteration; iteration "
+        "Score of the rows trained on and of the rows held out, per iteration; iteration "
         f"{numbers.best_iter} was kept."
     )
+    if numbers.others_best:
+        kept = ", ".join(map(str, numbers.others_best[:10]))
+        more = ", …" if len(numbers.others_best) > 10 else ""
+        caption = (
+            f"Net 1 of {1 + len(numbers.others_best)}: {caption[0].lower()}{caption[1:]} The other "
+            f"nets, in grey, kept {kept}{more}."
+        )
     if numbers.valid is None:
         caption = "Score of the rows trained on, per iteration. No rows were held out."
     section.chart(chart(numbers), caption=caption)
 
 
-def add_capacity(page: Page, estimator: Any) -> None:
+def add_capacity(page: Page, estimator: Any, about: About) -> None:
     """λ, degrees of freedom and single rows."""
     section = page.section("Capacity", name="capacity")
     numbers, capacity = capacity_paths(estimator), estimator.capacity()
@@ -113,23 +148,26 @@ def add_capacity(page: Page, estimator: Any) -> None:
     section.facts(shown)
     section.chart(
         chart(numbers),
-        caption="λ and the effective degrees of freedom of the output layer along training. More "
-        "degrees of freedom fit more, truth and noise alike.",
+        caption="λ and the effective degrees of freedom of the output layer along training, of net "
+        "1 in full and of the others faint. More degrees of freedom fit more, truth and noise "
+        "alike.",
     )
-    _add_rows(section, capacity)
+    _add_rows(section, capacity, about)
 
 
-def _add_rows(section: Section, capacity: Any) -> None:
+def _add_rows(section: Section, capacity: Any, about: About) -> None:
     if not len(capacity.rows):
         return
-    columns = [Column("row", "number", 0, help="position in the training table, from 0")]
+    columns = [Column("row", "number", 0, help=about.counts)]
     columns += [
         Column("influence", "number", help="Cook's distance"),
         Column("leverage", "number", help="share of its own label in its fit"),
         Column("left-out residual", "number", help="by the layer solved without the row"),
     ]
-    rows = [(r.row, r.influence, r.leverage, r.residual) for r in capacity.most_influential(8)]
-    section.table(columns, rows, caption="Training rows whose absence would move the fit most")
+    most = capacity.most_influential(8)
+    rows = [(about.row(int(r.row)), r.influence, r.leverage, r.residual) for r in most]
+    caption = f"Training rows whose absence would move the fit most. Row: {about.counts}."
+    section.table(columns, rows, caption=caption)
 
 
 def add_memorisation(page: Page, estimator: Any) -> None:
@@ -138,7 +176,7 @@ def add_memorisation(page: Page, estimator: Any) -> None:
     numbers, held = label_fits(estimator), estimator.capacity().holdout_p_value
     if numbers is None:
         if held is not None:
-            section.facts({"p-value on held-out rows": f"{held:.2g}"})
+            section.facts({"p-value on held-out rows": _p_value(held)})
         section.text(
             "On rows held out of training, predictions are compared with the labels and with the "
             "labels in random order. More needs a closed-form output layer."
@@ -148,10 +186,10 @@ def add_memorisation(page: Page, estimator: Any) -> None:
         "fit of the labels": f"{numbers.true:.4g}",
         "fit of permuted labels": f"{numbers.permuted.mean():.4g}",
         "memorisation gap": f"{numbers.gap:.4g}",
-        "p-value given the features": f"{numbers.p_value:.2g}",
+        "p-value given the features": _p_value(numbers.p_value, len(numbers.permuted)),
     }
     if held is not None:
-        shown["p-value on held-out rows"] = f"{held:.2g}"
+        shown["p-value on held-out rows"] = _p_value(held)
     section.facts(shown)
     section.chart(
         chart(numbers),
@@ -165,22 +203,36 @@ def add_memorisation(page: Page, estimator: Any) -> None:
         section.chart(paths, height=340, caption="Both fits along training, on the minibatch.")
     section.text(
         "The features were trained on these labels, so the first p-value is small even for pure "
-        "noise once the net has learned it by heart; the one on rows held out is the honest test."
+        "noise once the net has learned it by heart; the one on rows held out is the honest test. "
+        f"{len(numbers.permuted)} permutations cannot show a p-value below "
+        f"{1 / (len(numbers.permuted) + 1):.2g}."
     )
 
 
-def add_importance(page: Page, numbers: Importance | None) -> None:
+def _p_value(value: float, n_permutations: int = N_PERMUTATIONS) -> str:
+    """A p-value; the least that so many permutations can show is a bound.
+
+    Examples
+    --------
+    >>> _p_value(0.04), _p_value(0.005)
+    ('0.04', '≤ 0.005')
+    """
+    least = 1 / (n_permutations + 1)
+    return f"{value:.2g}" if value > least * 1.001 else f"≤ {least:.2g}"
+
+
+def add_importance(page: Page, numbers: Importance | None, unit: str = "") -> None:
     """Permutation importance."""
     section = page.section("Which columns matter", name="importance")
     if numbers is None:
         section.text("The samples are no rows of a table, or no column is used.")
         return
     section.chart(
-        chart(numbers),
+        chart(numbers, unit=unit),
         height=90 + 24 * min(25, len(numbers.names)),
-        caption=f"Increase of the {numbers.loss} when a column is shuffled, mean and deviation of "
-        f"{numbers.n_repeats} shuffles on {numbers.n_rows} test rows. Columns that say the same "
-        "share the credit.",
+        caption=f"Increase of the {numbers.loss}, which is {numbers.baseline:.4g} with nothing "
+        f"shuffled, when a column is shuffled: mean and deviation of {numbers.n_repeats} shuffles "
+        f"on {numbers.n_rows} test rows. Columns that say the same share the credit.",
     )
     if len(numbers.names) > 25:
         section.text(f"The 25 most important of {len(numbers.names)} columns are shown.")
@@ -195,7 +247,7 @@ def add_clusters(page: Page, estimator: Any) -> None:
         return
     section.facts(
         {
-            "units": numbers.n_units,
+            "units of the layer": numbers.n_units,
             "groups": numbers.n_clusters,
             "mean |correlation|": f"{numbers.mean:.3g}",
         }

@@ -26,7 +26,11 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_LOSSES = {"rmse": "RMSE (standardised)", "bce": "cross-entropy", "ce": "cross-entropy"}
+_LOSSES = {
+    "rmse": "RMSE, in SDs of the target",
+    "bce": "cross-entropy, in nats",
+    "ce": "cross-entropy, in nats",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +45,13 @@ class LearningDynamics:
     valid : ndarray of shape (n,) or None
         Of the rows held out; None where none were.
     train_name, valid_name : str
-        What they measure: R², cross-entropy or AUC.
+        What they measure: R², cross-entropy or AUC, with its unit.
     best_iter : int
         Iteration that was kept.
     others : tuple of ndarray
         ``valid`` of the other members of an ensemble.
+    others_best : tuple of int
+        Iteration that each of them kept.
     """
 
     iteration: Floats
@@ -55,6 +61,7 @@ class LearningDynamics:
     valid_name: str
     best_iter: int
     others: tuple[Floats, ...] = ()
+    others_best: tuple[int, ...] = ()
 
 
 def learning_dynamics(estimator: Any) -> LearningDynamics:
@@ -93,6 +100,7 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
         valid_name=_valid_name(score),
         best_iter=int(estimator.best_iter_),
         others=tuple(values for values in others if values is not None),
+        others_best=tuple(int(member.best_iter) for member in estimator.members_[1:]),
     )
 
 
@@ -285,6 +293,8 @@ def weight_clusters(estimator: Any, member: int = 0, most: int = 128) -> WeightC
     if last is None or min(last.shape) < 2:
         return None
     weights = last.double().cpu().numpy()
+    if len(weights) == 2 * estimator.capacity().n_features:
+        weights = weights[: len(weights) // 2]  # of a gated layer, the units without their gates
     pick = np.linspace(0, len(weights) - 1, min(len(weights), most)).round().astype(np.intp)
     R = _absolute_correlation(weights[pick])
     tree = linkage(squareform(1 - R, checks=False), "average")

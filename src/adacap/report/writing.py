@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from adacap.estimators.targets import ClassCodec
 from adacap.page import Page, refuse_existing
 from adacap.report import prediction_sections, sections
+from adacap.report.about import About
 from adacap.report.facts import in_seconds
 from adacap.report.importance import permutation_importance
 from adacap.report.prediction_figures import interval_coverage, predictions
 from adacap.report.remarks import remarks
 from adacap.report.scores import baseline_scores, model_scores
+from adacap.report.summary import how_scored, summary
 
 __all__ = ["build_report", "write_report"]
 
@@ -27,9 +29,12 @@ def build_report(
     *,
     X_train: Any = None,
     y_train: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     coverage: float = 0.9,
     random_state: int = 0,
+    scored_by: Any = None,
+    about: About | None = None,
 ) -> Page:
     """Page about a fitted model, in memory.
 
@@ -40,11 +45,18 @@ def build_report(
         Rows that ``fit`` has not seen.
     X_train, y_train : optional
         What it was fitted on, to train a constant, a linear model and a forest for comparison.
+    sample_weight : array-like of shape (n_train,), optional
+        Weights of these rows; scores count every test row once.
     title : str, optional
     coverage : float, default=0.9
         Of the intervals drawn.
     random_state : int, default=0
         Of the baselines and shuffles.
+    scored_by : fitted estimator of the same kind, optional
+        Where ``estimator`` was fitted on all rows, test rows included: one of the same settings
+        that was fitted without them. All scores, predictions and intervals of the page are its.
+    about : About, optional
+        Names of the file and the target, and numbers of the rows in the file.
 
     Returns
     -------
@@ -64,42 +76,56 @@ def build_report(
     >>> model = AdaCapRegressor(max_iter=20, random_state=0).fit(X[:60], X[:60, 0])
     >>> page = build_report(model, X[60:], X[60:, 0])
     >>> [section.name for section in page.sections][:3]
-    ['summary', 'scores', 'trained']
+    ['summary', 'scores', 'predictions']
     """
     check_is_fitted(estimator)
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together: give both or neither.")
-    codec = estimator.codec_
+    about, scorer = About.of(estimator, about), estimator if scored_by is None else scored_by
+    codec = scorer.codec_
     y_test = codec.check(y_test)
     if not len(y_test):
         raise ValueError("A report needs at least one test row, got none.")
+    about.check(estimator.provenance_.n_rows, len(y_test))
     codec.encode(y_test)  # refuses classes or targets that training did not have
-    own = model_scores(estimator, X_test, y_test)
+    own = model_scores(scorer, X_test, y_test)
     check_consistent_length(own.losses, y_test)
     baselines = []
     if X_train is not None:
-        baselines = baseline_scores(estimator, X_train, y_train, X_test, y_test, random_state)
+        baselines = baseline_scores(
+            scorer, X_train, y_train, X_test, y_test, random_state, sample_weight
+        )
     is_classes = isinstance(codec, ClassCodec)
-    covered = None if is_classes else interval_coverage(estimator, X_test, y_test)
-    page = Page(title or _title(estimator), _subtitle(estimator))
-    found = remarks(estimator, own, baselines, covered)
-    sections.add_summary(page, own, found, len(y_test))
-    sections.add_scores(page, own, baselines)
+    covered = None if is_classes else interval_coverage(scorer, X_test, y_test)
+    page = Page(title or _title(estimator, about), _subtitle(estimator))
+    found = remarks(scorer, own, baselines, covered, estimator)
+    told = summary(estimator, about, own, baselines, covered)
+    unit = _unit(codec, about)
+    scored = how_scored(estimator, scorer, about, len(y_test))
+    sections.add_summary(page, told, scored, own, found, about)
+    sections.add_scores(page, own, baselines, f", in {unit}" if unit else "")
+    if is_classes:
+        prediction_sections.add_class_predictions(page, scorer, X_test, y_test)
+    else:
+        numbers = predictions(scorer, X_test, y_test, coverage)
+        prediction_sections.add_predictions(page, scorer, X_test, y_test, numbers, about)
+        prediction_sections.add_intervals(page, covered, numbers.reason)
+    importance = permutation_importance(scorer, X_test, y_test, random_state=random_state)
+    sections.add_importance(page, importance, unit)
     sections.add_trained(page, estimator, len(y_test))
     sections.add_learning(page, estimator)
-    sections.add_capacity(page, estimator)
+    sections.add_capacity(page, estimator, about)
     sections.add_memorisation(page, estimator)
-    if is_classes:
-        prediction_sections.add_class_predictions(page, estimator, X_test, y_test)
-    else:
-        numbers = predictions(estimator, X_test, y_test, coverage)
-        prediction_sections.add_predictions(page, estimator, X_test, y_test, numbers)
-        prediction_sections.add_intervals(page, covered, numbers.reason)
-    importance = permutation_importance(estimator, X_test, y_test, random_state=random_state)
-    sections.add_importance(page, importance)
     sections.add_clusters(page, estimator)
     sections.add_details(page, estimator)
     return page
+
+
+def _unit(codec: Any, about: About) -> str:
+    """Unit of errors: that of the only target; several are standardised, classes have none."""
+    if isinstance(codec, ClassCodec) or codec.n_targets > 1:
+        return ""
+    return f"units of {about.targets[0]}" if len(about.targets) == 1 else "units of the target"
 
 
 def write_report(
@@ -110,14 +136,17 @@ def write_report(
     *,
     X_train: Any = None,
     y_train: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     coverage: float = 0.9,
     random_state: int = 0,
+    scored_by: Any = None,
+    about: About | None = None,
     force: bool = False,
 ) -> Path:
     """Write a page about a fitted model and its predictions of test rows.
 
-    One file of some 5 MB that opens from disk: scores beside simple methods, what became of each
+    One file of some 200 kB that opens from disk: scores beside simple methods, what became of each
     column, learning dynamics, λ and degrees of freedom, truth against noise, predictions with
     intervals or confusion matrix, ROC and reliability, importance, structure of the last layer.
 
@@ -130,11 +159,18 @@ def write_report(
     X_train, y_train : optional
         What the estimator was fitted on: simple methods are trained on it for comparison, and left
         out without it.
+    sample_weight : array-like of shape (n_train,), optional
+        Weights of these rows; scores count every test row once.
     title : str, optional
     coverage : float, default=0.9
         Of the intervals drawn.
     random_state : int, default=0
         Of the baselines and shuffles.
+    scored_by : fitted estimator of the same kind, optional
+        Where ``estimator`` was fitted on all rows, test rows included: one of the same settings
+        that was fitted without them. All scores, predictions and intervals of the page are its.
+    about : About, optional
+        Names of the file and the target, and numbers of the rows in the file.
     force : bool, default=False
         Replace a file that exists.
 
@@ -157,7 +193,7 @@ def write_report(
     >>> model = AdaCapRegressor(max_iter=20, random_state=0).fit(X[:60], X[:60, 0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_report(model, X[60:], X[60:, 0], f"{folder}/report.html")
-    ...     path.stat().st_size < 6_000_000
+    ...     path.stat().st_size < 1_500_000
     True
     """
     path = Path(path)
@@ -169,19 +205,27 @@ def write_report(
         y_test,
         X_train=X_train,
         y_train=y_train,
+        sample_weight=sample_weight,
         title=title,
         coverage=coverage,
         random_state=random_state,
+        scored_by=scored_by,
+        about=about,
     )
     return page.write(path, force=force)
 
 
-def _title(estimator: Any) -> str:
-    return f"{type(estimator).__name__} on {estimator.provenance_.n_rows} rows"
+def _title(estimator: Any, about: About) -> str:
+    if about.targets:
+        where = f" in {about.data}" if about.data else ""
+        return f"Predicting {', '.join(about.targets)}{where}"
+    where = f" of {about.data}" if about.data else ""
+    return f"{type(estimator).__name__} on {estimator.provenance_.n_rows:,} rows{where}"
 
 
 def _subtitle(estimator: Any) -> str:
     made = estimator.provenance_
     n = len(estimator.members_)
     nets = "one net" if n == 1 else f"{n} nets"
-    return f"Trained {made.created[:10]}, {nets}, {in_seconds(made.fit_seconds)} s"
+    name = type(estimator).__name__
+    return f"{name}, trained {made.created[:10]}, {nets}, {in_seconds(made.fit_seconds)} s"

@@ -1,4 +1,4 @@
-"""The drawings of a figure: PNG by matplotlib, interactive page by plotly."""
+"""The drawings of a figure: PNG by matplotlib, and a page whose values can be read off."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _draw_bars(axes: Any, series: Series, colour: str, bars: list[Series]) -> No
 
 
 def write_html(figure: Figure, title: str, path: Path, table: list[list[object]]) -> None:
-    """Write a page with the figure, which can be zoomed and read off, and its table.
+    """Write a page with the figure, whose values can be read off, and its table.
 
     Parameters
     ----------
@@ -115,15 +115,15 @@ def write_html(figure: Figure, title: str, path: Path, table: list[list[object]]
     section = page.section("Figure", in_contents=False).text(figure.caption)
     names = labels(figure.panels)
     for panel in figure.panels:
-        section.chart(_plotly(panel, names), caption=panel.title)
+        section.chart(_described(panel, names), caption=panel.title)
     page.section("Numbers", in_contents=False).table([str(name) for name in table[0]], table[1:])
     page.write(path, force=True)
 
 
-def _plotly(panel: Panel, names: list[str]) -> dict[str, Any]:
+def _described(panel: Panel, names: list[str]) -> dict[str, Any]:
     layout: dict[str, Any] = {
-        "xaxis": {"title": {"text": panel.x_label}, "type": "log" if panel.log_x else "-"},
-        "yaxis": {"title": {"text": panel.y_label}, "type": "log" if panel.log_y else "-"},
+        "xaxis": {"title": {"text": panel.x_label}, "type": "log" if panel.log_x else "linear"},
+        "yaxis": {"title": {"text": panel.y_label}, "type": "log" if panel.log_y else "linear"},
     }
     if panel.matrix:
         rows = [list(row) for row in panel.matrix]

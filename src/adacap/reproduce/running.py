@@ -127,7 +127,7 @@ def write_all(evidence: Evidence, folder: Path) -> list[Path]:
         write_png(evidence.figure, paths[2])
         write_html(evidence.figure, evidence.title, paths[3], table_rows(evidence))
     except ModuleNotFoundError as error:
-        if error.name not in ("matplotlib", "plotly"):
+        if error.name != "matplotlib":
             raise
         return paths[:2]
     return paths

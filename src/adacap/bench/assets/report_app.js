@@ -89,18 +89,24 @@
 
   const COLUMNS = [
     { title: "Method" }, { title: "Category" },
-    { key: "mean", digits: 4 },
-    { title: "± s.e.", key: "se", digits: 4, help: "Standard error of the mean over experiments" },
-    { title: "P90", key: "p90", percent: true, help: "Share of experiments with a score within 90 % of the best" },
-    { title: "P95", key: "p95", percent: true, help: "Share of experiments with a score within 95 % of the best" },
-    { title: "PMA", key: "pma", percent: true, help: "Mean ratio to the best score" },
-    { title: "Rank", key: "rank", digits: 2, best: "min", help: "Friedman rank among methods without gaps; 1 is best" },
-    { title: "Top 1", key: "top1", percent: true, help: "Share of experiments won; ties divide the point" },
-    { title: "Fit (s)", key: "fit", time: true, help: "Mean time of fit" },
-    { title: "Relative", key: "relative", time: true, help: data.reference ? `Fit time as a multiple of ${data.reference}` : "Fit time as a multiple of the fastest" },
-    { title: "Longest", key: "longest", time: true, help: "Longest fit, in seconds" },
-    { title: "Results", key: "n", digits: 0, help: "Experiments with a result" },
+    { key: "mean", digits: 4, help: "mean test score over the experiments" },
+    { title: "± s.e.", key: "se", digits: 4, help: "standard error of that mean, the differences between tasks included" },
+    { title: "P90", key: "p90", percent: true, help: "share of experiments with a score within 90 % of the best one" },
+    { title: "P95", key: "p95", percent: true, help: "share of experiments with a score within 95 % of the best one" },
+    { title: "PMA", key: "pma", percent: true, help: "mean ratio to the best score" },
+    { title: "Rank", key: "taskRank", digits: 2, best: "min", help: "mean place over the tasks, among methods without gaps; 1 is best. The figure of ranks below shows the same numbers" },
+    { title: "Top 1", key: "top1", percent: true, help: "share of experiments won; ties divide the point" },
+    { title: "Fit (s)", key: "fit", time: true, help: "mean time of fit, in seconds" },
+    { key: "relative", time: true, help: "mean time of fit as a multiple of that method's, on the same experiments" },
+    { title: "Longest (s)", key: "longest", time: true, help: "longest fit, in seconds" },
+    { title: "Results", key: "n", digits: 0, help: "experiments with a result" },
   ];
+  const titleOf = (column) => {
+    if (column.title) return column.title;
+    if (column.key === "mean") return `Mean ${table.label}`;
+    const name = AdaBench.referenceName(table, data);
+    return name === null ? "Fit time" : `Fit ÷ ${name}`;
+  };
 
   function bestOf(board, column) {
     if (!column.key || column.time || column.key === "se" || column.key === "n") return NaN;
@@ -123,10 +129,10 @@
     ]);
     const columns = COLUMNS.map((column) => {
       const up = column.percent || (column.key === "mean" && table.greater);
-      return { ...column, title: column.title || `Mean ${table.label}`, kind: column.key ? "number" : "text", first: up ? "descending" : "ascending" };
+      return { ...column, title: titleOf(column), kind: column.key ? "number" : "text", first: up ? "descending" : "ascending" };
     });
     const order = board.some((row) => row.missing) ? null : [2, table.greater]; // gaps come last
-    at("board").replaceChildren(AdaPage.table({ columns, rows, order, search: true, label: "Leaderboard" }));
+    at("board").replaceChildren(AdaPage.table({ columns, rows, order, search: true, explain: true, label: "Leaderboard" }));
   }
 
   function summary(board) {
@@ -148,8 +154,11 @@
     }
     AdaBench.drawRanks(at("ranks"), numbers, state.top);
     const p = numbers.p < 0.001 ? "p < 0.001" : `p = ${numbers.p.toFixed(3)}`;
+    const few = numbers.difference >= numbers.k - 1
+      ? ` So few ${numbers.unit} cannot tell any two of ${numbers.k} methods apart.` : "";
     note.textContent = `Mean ranks of ${numbers.k} methods without gaps over ${numbers.n} ${numbers.unit}; Friedman's test: ${p}. ` +
-      `Methods joined by a bar do not differ at the 5 % level (Nemenyi, critical difference ${numbers.difference.toFixed(2)}).`;
+      `Methods joined by a bar are not told apart at the 5 % level (Nemenyi, critical difference ${numbers.difference.toFixed(2)}): ` +
+      `that does not show them to be equal.${few}`;
   }
 
   function drawTasks() {
@@ -162,18 +171,20 @@
       return [taskLink(task), name, kind, n, p, splits.length, best, whole.length ? whole[0].mean : NaN, middle];
     });
     const columns = [
-      { title: "Task" }, { title: "Name", kind: "long" }, { title: "Kind" }, { title: "Rows", kind: "number", digits: 0, help: "Training rows" },
-      { title: "Features", kind: "number", digits: 0 }, { title: "Splits", kind: "number", digits: 0 }, { title: "Best method" },
-      { title: `Best ${table.label}`, kind: "number", digits: 4 }, { title: `Median ${table.label}`, kind: "number", digits: 4, help: "Of the methods' means" },
+      { title: "Task" }, { title: "Name", kind: "long" }, { title: "Kind" }, { title: "Rows", kind: "number", digits: 0, help: "training rows" },
+      { title: "Features", kind: "number", digits: 0, help: "columns as methods see them" }, { title: "Splits", kind: "number", digits: 0, help: "train/test splits" },
+      { title: "Best method", help: "of the best mean over the splits, among those without gaps" },
+      { title: `Best ${table.label}`, kind: "number", digits: 4, help: "its mean over the splits" },
+      { title: `Median ${table.label}`, kind: "number", digits: 4, help: "the middle one of the methods' means" },
     ];
-    at("task-table").replaceChildren(AdaPage.table({ columns, rows, search: true, label: "Table of tasks" }));
+    at("task-table").replaceChildren(AdaPage.table({ columns, rows, search: true, explain: true, label: "Table of tasks" }));
   }
 
   function drawFigures(board) {
     drawRankSection();
     const numbers = AdaBench.tradeOff(board, table.greater);
     AdaBench.drawTradeOff(at("trade-off"), numbers, { label: table.label, greater: table.greater, categories }, openMethod);
-    const shown = [...board].sort((a, b) => (a.missing > 0) - (b.missing > 0) || a.rank - b.rank).slice(0, state.top);
+    const shown = [...board].sort((a, b) => (a.missing > 0) - (b.missing > 0) || a.taskRank - b.taskRank).slice(0, state.top);
     AdaBench.drawWins(at("wins"), AdaBench.winRates(table, shown.map((row) => row.method)), shown.map((row) => row.name));
   }
 
@@ -184,7 +195,8 @@
     for (const part of document.querySelectorAll("[data-follows]")) part.hidden = empty;
     at("nothing").hidden = !empty;
     if (empty) { at("summary").textContent = ""; return; }
-    const board = AdaBench.leaderboard(table, data);
+    const ranks = AdaBench.taskRanks(table);
+    const board = AdaBench.leaderboard(table, data).map((row) => ({ ...row, taskRank: ranks.get(row.method) ?? NaN }));
     at("summary").textContent = summary(board);
     drawLeaderboard(board);
     drawFigures(board);

@@ -2,17 +2,8 @@
 (() => {
   "use strict";
   const { AdaPage, AdaBench } = window;
-  const { el, number } = AdaPage;
+  const { el, number, svg } = AdaPage;
   const percent = (value) => (Number.isNaN(value) ? "–" : `${(100 * value).toFixed(0)} %`);
-  const SVG = "http://www.w3.org/2000/svg";
-
-  function svg(tag, props, ...children) {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(props)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
-
   AdaBench.seconds = (value) => {
     if (value === null || Number.isNaN(value)) return "–";
     if (value >= 100) return value.toFixed(0);
@@ -72,7 +63,7 @@
 
   const colourOf = (theme, categories, name) =>
     theme.colours[Math.max(0, categories.indexOf(name)) % theme.colours.length];
-  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "hexagon"];
 
   // Time against score, a colour and a shape per category, and the front.
   AdaBench.drawTradeOff = (box, numbers, { label, greater, categories }, open) => {
@@ -86,8 +77,8 @@
           type: "scatter", mode: "markers", name: category || "other",
           x: points.map((p) => p.fit), y: points.map((p) => p.mean),
           customdata: points.map((p) => p.method),
-          text: points.map((p) => plain(p.name) + (p.missing ? " †" : "")),
-          hovertemplate: `%{text}<br>%{x:.3g} s, ${label} %{y:.4f}<extra></extra>`,
+          text: points.map((p) => p.name + (p.missing ? " †" : "")),
+          hovertemplate: `%{text}<br>%{x:.3g} s, ${label} %{y:.4f}`,
           marker: {
             size: 10, color: colourOf(theme, categories, category),
             symbol: points.map((p) => (p.missing ? `${shape}-open` : shape)),
@@ -95,54 +86,44 @@
         };
       });
       traces.unshift(frontOf(numbers.front, theme, greater, narrow));
-      const axes = { xaxis: { type: "log", dtick: 1, tickformat: "~g", title: { text: "mean fit time (s)" } }, yaxis: { title: { text: `mean ${label}` } } };
-      return { data: traces, layout: { ...axes, hovermode: "closest", margin: { l: 60, r: 24, t: 24, b: 44 } } };
+      const xaxis = { type: "log", title: { text: "mean fit time, in seconds" } };
+      return { data: traces, layout: { xaxis, yaxis: { title: { text: `mean test ${label}` } } } };
     };
-    AdaPage.chart(box, make).then(() => {
-      box.removeAllListeners("plotly_click");
-      box.on("plotly_click", ({ points: [point] }) => point.customdata !== undefined && open(point.customdata));
-    });
+    AdaPage.chart(box, make, open);
   };
 
   function frontOf(front, theme, greater, narrow) {
     return {
-      type: "scatter", mode: narrow ? "lines" : "lines+markers+text", name: "Pareto front", hoverinfo: "skip",
-      marker: { size: 16, color: "rgba(0,0,0,0)" }, // keeps the names off the points
+      type: "scatter", mode: narrow ? "lines" : "lines+text", name: "Pareto front", hoverinfo: "skip",
       x: front.map((p) => p.fit), y: front.map((p) => p.mean),
-      text: front.map((p) => plain(p.name)), textfont: { color: theme.ink, size: 11 },
+      text: front.map((p) => p.name),
       textposition: front.map((_, i) => (i === front.length - 1 ? "left" : "right"))
         .map((side) => `${greater ? "top" : "bottom"} ${side}`),
       line: { color: theme.muted, dash: "dot", width: 1.5, shape: "hv" }, cliponaxis: false,
     };
   }
 
-  // The plotting library reads a few tags in texts; names are to be read as they are.
-  function plain(name) {
-    return name.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-  }
-
   // How often the method of the line beats that of the column.
   AdaBench.drawWins = (box, rates, names) => {
     box.style.height = `${150 + 24 * names.length}px`;
     const make = (theme, narrow) => {
-      const shown = names.map((name) => plain(shorten(name, narrow ? 14 : 24)));
+      const shown = names.map((name) => shorten(name, narrow ? 14 : 24));
       const many = narrow ? 8 : 18;
       const texts = rates.map((row) => row.map((rate) => (Number.isNaN(rate) ? "" : (100 * rate).toFixed(0))));
       const places = names.map((_, i) => i);
-      const ticks = { tickmode: "array", tickvals: places, ticktext: shown, showgrid: false, zeroline: false };
+      const ticks = { tickvals: places, ticktext: shown, showgrid: false };
       return {
         data: [{
           type: "heatmap", x: places, y: places, z: rates.map((row) => row.map((rate) => (Number.isNaN(rate) ? null : rate))),
-          zmin: 0, zmax: 1, xgap: 1, ygap: 1, hoverongaps: false,
+          zmin: 0, zmax: 1,
           colorscale: [[0, theme.colours[6]], [0.5, theme.panel], [1, theme.colours[0]]],
           text: texts, texttemplate: names.length <= many ? "%{text}" : "",
-          customdata: rates.map((row, i) => row.map((_, j) => [plain(names[i]), plain(names[j])])),
-          hovertemplate: "%{customdata[0]} beats %{customdata[1]}<br>in %{text} % of the experiments<extra></extra>",
-          colorbar: { tickformat: ".0%", thickness: 10, outlinewidth: 0, len: 0.9 }, showscale: !narrow,
+          customdata: rates.map((row, i) => row.map((_, j) => [names[i], names[j]])),
+          hovertemplate: "%{customdata[0]} beats %{customdata[1]}<br>in %{text} % of the experiments",
+          colorbar: { tickformat: ".0%", title: { text: "wins of the line" } },
         }],
         layout: {
           xaxis: { ...ticks, side: "top", tickangle: -60 }, yaxis: { ...ticks, autorange: "reversed" },
-          margin: { l: 60, r: 8, t: 90, b: 10 },
         },
       };
     };
@@ -157,7 +138,7 @@
     box.style.height = `${80 + 20 * entries.length}px`;
     const places = entries.map((_, i) => i);
     const make = (theme, narrow) => {
-      const texts = entries.map(({ name }) => plain(shorten(name, narrow ? 16 : 28)));
+      const texts = entries.map(({ name }) => shorten(name, narrow ? 16 : 28));
       const dots = entries.flatMap(({ scores }, i) =>
         scores.flatMap((score, s) => (Number.isNaN(score) ? [] : [[score, i, detail.splits[s]]]))
       );
@@ -165,18 +146,18 @@
         data: [
           {
             type: "scatter", mode: "markers", name: "split", x: dots.map(([score]) => score), y: dots.map(([, i]) => i),
-            text: dots.map(([, i, split]) => `${plain(entries[i].name)}, split ${split}`),
-            hovertemplate: `%{text}<br>${label} %{x:.4f}<extra></extra>`,
+            text: dots.map(([, i, split]) => `${entries[i].name}, split ${split}`),
+            hovertemplate: `%{text}<br>${label} %{x:.4f}`,
             marker: { color: theme.colours[0], size: 7, opacity: 0.55 },
           },
           {
             type: "scatter", mode: "markers", name: "mean", x: entries.map((entry) => entry.mean), y: places,
-            hoverinfo: "skip", marker: { symbol: "line-ns-open", size: 8, color: theme.ink, line: { width: 2 } },
+            hoverinfo: "skip", marker: { symbol: "line", size: 8, color: theme.ink },
           },
         ],
         layout: {
-          xaxis: { title: { text: label } }, hovermode: "closest", showlegend: false,
-          yaxis: { tickmode: "array", tickvals: places, ticktext: texts, autorange: "reversed", zeroline: false },
+          xaxis: { title: { text: `test ${label}` } },
+          yaxis: { tickvals: places, ticktext: texts, autorange: "reversed", showgrid: false },
         },
       };
     };

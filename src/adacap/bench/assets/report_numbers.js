@@ -151,6 +151,12 @@
     return full.reduce((a, b) => (speed(b) < speed(a) ? b : a));
   }
 
+  // Name of the method whose fit counts as 1, or null where no time is known.
+  AdaBench.referenceName = (table, data) => {
+    const place = referencePlace(table, data);
+    return place < 0 ? null : data.methods[table.methods[place]].name;
+  };
+
   function relativeTime(table, j, reference) {
     if (reference < 0) return NaN;
     const both = table.seconds.filter((row) => !isGap(row[j]) && !isGap(row[reference]));
@@ -196,6 +202,19 @@
     return rows.sort(order);
   };
 
+  // Mean rank of each method over the tasks, as in the diagram of Nemenyi's test.
+  AdaBench.taskRanks = (table) => {
+    const blocks = blocksOf(table);
+    const rows = blocks.values.map((row) => ranksOf(row, blocks.greater));
+    return new Map(blocks.methods.map((method, j) => [method, rows.length ? mean(column(rows, j)) : NaN]));
+  };
+
+  // Tasks are the blocks of the test; the splits, where there is a single task.
+  function blocksOf(table) {
+    const tasks = new Set(table.experiments.map(([task]) => task)).size;
+    return AdaBench.completeMethods(tasks > 1 ? AdaBench.byTask(table) : table);
+  }
+
   // Upper tail of the χ² distribution, by the series or the continued fraction of Γ(a, x).
   AdaBench.chiSquareTail = (statistic, freedom) => {
     const [a, x] = [freedom / 2, statistic / 2];
@@ -227,10 +246,10 @@
     return sum;
   }
 
-  // Diagram of Nemenyi's test. Tasks are the blocks; the splits, where there is a single task.
+  // Diagram of Nemenyi's test.
   AdaBench.criticalDifference = (table, data) => {
     const tasks = new Set(table.experiments.map(([task]) => task)).size;
-    const blocks = AdaBench.completeMethods(tasks > 1 ? AdaBench.byTask(table) : table);
+    const blocks = blocksOf(table);
     const [n, k] = [blocks.experiments.length, blocks.methods.length];
     if (n < 2 || k < 2) return null;
     const rankRows = blocks.values.map((row) => ranksOf(row, blocks.greater));

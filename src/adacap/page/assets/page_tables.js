@@ -108,6 +108,12 @@
     return table;
   };
 
+  function meanings(columns) {
+    const told = columns.filter((column) => column.help);
+    return el("dl", { class: "meanings" }, ...told.map((column) =>
+      el("div", {}, el("dt", {}, column.title), el("dd", {}, column.help))));
+  }
+
   function makeCell(column, value) {
     const kind = column.kind || "text";
     const cell = el("td", { class: kind });
@@ -127,7 +133,8 @@
 
   // A new table. columns: [{title, kind, digits, help, first, filter}]; a value is a number, a
   // text, null, or {value, text | node, class, title}. order: [column, descending] as it is now.
-  AdaPage.table = ({ columns, rows, caption, search, order, label }) => {
+  // explain: what each column means is written below the table too, for those without a pointer.
+  AdaPage.table = ({ columns, rows, caption, search, order, label, explain }) => {
     const heads = columns.map((column, index) => {
       const sorted = !order || order[0] !== index ? "none" : order[1] ? "descending" : "ascending";
       const kind = column.kind || "text";
@@ -149,7 +156,7 @@
     );
     if (search) table.dataset.search = "";
     const scroll = el("div", { class: "table-scroll", tabindex: 0 }, table);
-    const box = el("div", { class: "table-box" }, scroll);
+    const box = el("div", { class: "table-box" }, scroll, explain ? meanings(columns) : null);
     AdaPage.enhance(table);
     return box;
   };

@@ -1,0 +1,90 @@
+"""Arrow's threads hold nothing of Python's, so that no process aborts at its end."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="needs the extra files")
+
+from adacap import AdaCapRegressor  # noqa: E402
+from adacap.files import open_table  # noqa: E402
+from adacap.files.own_memory import own_reader, recoded  # noqa: E402
+
+
+def test_a_reader_takes_a_copy_that_python_does_not_own() -> None:
+    content = b"a,b\n1,2\n" * 10
+    before = sys.getrefcount(content)
+    reader = own_reader(content)
+    assert sys.getrefcount(content) == before
+    assert reader.read() == content
+    held = pa.BufferReader(content)  # what would abort
+    assert sys.getrefcount(content) > before
+    del held
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+def test_only_arrows_own_streams_reach_the_reader(encoding, tmp_path, monkeypatch) -> None:
+    import pyarrow.csv as csv
+
+    seen = []
+    for name in ("read_csv", "open_csv"):
+        plain = getattr(csv, name)
+
+        def spy(stream, read, *more, plain=plain):
+            seen.append((type(stream), read.encoding))
+            return plain(stream, read, *more)
+
+        monkeypatch.setattr(csv, name, spy)
+    path = tmp_path / "towns.csv"
+    path.write_bytes("ville,prix\nOrléans,1\nTours,2\n".encode(encoding))
+    source = open_table(path)
+    assert source.read().to_pydict() == {"ville": ["Orléans", "Tours"], "prix": [1, 2]}
+    assert next(source.batches()).to_pydict()["ville"] == ["Orléans", "Tours"]
+    # A codec of Python's would be called, and let go of, by a thread of arrow's.
+    assert len(seen) >= 3
+    assert set(seen) <= {(pa.BufferReader, "utf8"), (pa.OSFile, "utf8")}
+
+
+def test_a_wrong_encoding_is_refused() -> None:
+    with pytest.raises(UnicodeDecodeError):
+        list(recoded(own_reader(b"\xff\xff\xff"), "utf-8"))
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """As many processes as processors that do nothing but work."""
+    count = os.cpu_count() or 1
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def end_well(folder, runs: int) -> None:
+    """Predict a table that lacks the columns, many times: exit code 1 and the message alone."""
+    X = [[float(k), float(k * k % 7)] for k in range(40)]
+    model = AdaCapRegressor(n_estimators=1, max_iter=3)
+    import pandas as pd
+
+    model.fit(pd.DataFrame(X, columns=["size", "age"]), [row[0] for row in X])
+    model.save(folder / "m.adacap")
+    (folder / "other.csv").write_text("a,b,c\n1,2,3\n")
+    command = [sys.executable, "-m", "adacap", "predict", "m.adacap", "other.csv", "-o", "o.csv"]
+    for run in range(runs):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (run, done.returncode) == (run, 1), done.stderr
+        assert "terminate" not in done.stderr
+        assert "lacks 2 of the 2 columns" in done.stderr
+
+
+def test_a_refused_table_ends_the_command_in_order(tmp_path, busy) -> None:
+    end_well(tmp_path, runs=3)
+
+
+@pytest.mark.slow  # some minutes
+def test_fifty_of_fifty_commands_end_in_order(tmp_path, busy) -> None:
+    end_well(tmp_path, runs=50)
