@@ -101,7 +101,7 @@ def train(
     trained = [*net.parameters(), *(head.parameters() if head else [log_lambda])]
     optimizer = torch.optim.Adam(trained, lr=max_lr)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr, total_steps=max_iter)
-    best, losses, lambdas = float("inf"), [], []
+    best, losses, lambdas = float("inf"), list[float](), list[float]()
     for step in range(max_iter):
         A, now = net(x), log_lambda.exp()
         if head is not None:  # plain
@@ -115,7 +115,7 @@ def train(
             kept = Layer(*(tensor.detach().clone() for tensor in layer))
         losses, lambdas = [*losses, float(loss.detach())], [*lambdas, float(now.detach())]
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         schedule.step()
     return Result(lambda rows: kept(frozen(rows)).detach(), losses, lambdas, best_step)
@@ -138,7 +138,7 @@ def main() -> None:
         head = nn.Linear(128, 1) if scheme == "plain" else None
         for k, layer in enumerate([net[0], net[2], *([head] if head else [])]):
             for tensor in layer.parameters():  # Kaiming-uniform, the same for all three schemes
-                bound, seed = layer.in_features**-0.5, torch.Generator().manual_seed(k)
+                bound, seed = (10 if k == 0 else 128) ** -0.5, torch.Generator().manual_seed(k)
                 tensor.data.uniform_(-bound, bound, generator=seed)
         result = train(net, scheme, x[train_rows], labels, x[valid], Y[valid], head=head)
         error = float(rmse(result.predict(x[test]), Y[test])[0])

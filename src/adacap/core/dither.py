@@ -94,8 +94,9 @@ def dithered_mlr_loss(
             loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
         )  # fmt: skip
     # The labels as they are come first, for the output layer; then every set with its noise.
-    shift = structured if loss != "rmse" else None
-    noise = -structured if loss != "rmse" else _total(structured, target)
+    noise: Tensor | float = _total(structured, target)
+    if loss != "rmse":
+        noise = -noise
     sets = torch.cat([labels[..., :1, :], labels + noise], -2)
     ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
     fit = ridge.solve(sets.flatten(-2))
@@ -104,7 +105,7 @@ def dithered_mlr_loss(
         fits = loss_named(loss)(fitted, sets[..., 1:, :], sample_weight)
         fits = fits / 2 if dither_form == "halved" and structured is not None else fits
     else:  # ξ + H(Y − ξ)
-        prediction = fitted + shift
+        prediction = fitted - noise
         if dither_form != "fitted":
             prediction = prediction + labels
         prediction = prediction / 2 if dither_form == "halved" else prediction

@@ -32,7 +32,7 @@ def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = Non
     """
     residuals = prediction - targets
     if sample_weight is None:
-        norms = torch.linalg.vector_norm(residuals, dim=(-3, -1))  # its gradient at 0 is 0
+        norms: Tensor = torch.linalg.vector_norm(residuals, dim=(-3, -1))  # gradient 0 at 0
         return norms / math.sqrt(targets.shape[-3] * targets.shape[-1])
     w = sample_weight[..., None, None].to(residuals.dtype)
     norms = torch.linalg.vector_norm(w.sqrt() * residuals, dim=(-3, -1))

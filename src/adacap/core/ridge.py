@@ -137,7 +137,8 @@ class Ridge:
         """Diagonal of H, ``(..., n_samples)``, with the intercept's share ``wᵢ/Σw``."""
         A = self.root_weighted(self.C)
         if self.is_primal:  # hᵢ = ‖L⁻¹aᵢ‖²
-            h = torch.linalg.solve_triangular(self.factor, A.mT, upper=False).square().sum(-2)
+            half: Tensor = torch.linalg.solve_triangular(self.factor, A.mT, upper=False)
+            h = half.square().sum(-2)
         else:  # I − H = λK⁻¹
             h = 1 - self.lam.unsqueeze(-1) * _inverse(self.factor).square().sum(-2)
         if self.mean is None:
@@ -213,11 +214,11 @@ class _Solve(torch.autograd.Function):
         if G is not None and ctx.is_centred:
             G = G - G.mean(-2, keepdim=True)
         if ctx.primal:  # S = M⁻¹(∂B + AᵀG),  Q = AS,  R = Y − AB
-            at_B = grad_B if G is None else A.mT @ G if grad_B is None else grad_B + A.mT @ G
+            at_B: Any = grad_B if G is None else A.mT @ G if grad_B is None else grad_B + A.mT @ G
             s = S = _solve_with(L, at_B)
             Q, R = A @ S, Y - fitted
         else:  # v = K⁻¹(A∂B − λG),  S = ∂B − Aᵀv,  Q = G + v,  R = α
-            at_K = 0 if G is None else -lam[..., None, None] * G
+            at_K: Any = 0 if G is None else -lam[..., None, None] * G
             v = _solve_with(L, at_K if grad_B is None else A @ grad_B + at_K)
             S = -(A.mT @ v) if grad_B is None else grad_B - A.mT @ v
             s = Q = v if G is None else G + v
@@ -270,4 +271,4 @@ def _cholesky(F: Tensor, lam: Tensor) -> Tensor:
     L, info = torch.linalg.cholesky_ex(M.mT)  # column-major, as LAPACK wants it
     if info.any() or not L.diagonal(dim1=-2, dim2=-1).sum().isfinite():
         return cholesky_in_float64(F, lam)
-    return L
+    return L  # type: ignore[no-any-return]

@@ -47,7 +47,8 @@ class FittedMember:
     @property
     def backbone(self) -> nn.Module:
         """The net without its output layer; it shares the tensors of its group."""
-        return self.group.nets.backbone.member(self.index).eval()
+        alone: nn.Module = self.group.nets.backbone.member(self.index)
+        return alone.eval()
 
     @property
     def network(self) -> nn.Sequential:
@@ -99,10 +100,8 @@ class Bag(nn.Module):
 
     def each(self, x: Tensor) -> Tensor:
         """Outputs ``(K, n, c)`` of the nets, in the order of the members."""
-        parts = [
-            output(backbone(x.expand(backbone.k, *x.shape)))
-            for backbone, output in zip(self.backbones, self.outputs, strict=True)
-        ]
+        pairs: Any = zip(self.backbones, self.outputs, strict=True)
+        parts = [output(body(x.expand(body.k, *x.shape))) for body, output in pairs]
         return parts[0] if len(parts) == 1 else torch.cat(parts)[self.order]
 
     def forward(self, x: Tensor) -> Tensor:

@@ -240,7 +240,7 @@ def probe(backbone: Backbone | Stacked, x: Tensor) -> Tensor:
     backbone.eval()
     sample = x[:2]
     try:
-        hidden = backbone(sample.expand(backbone.k, *sample.shape))
+        hidden = backbone(sample.expand(backbone.k or 1, *sample.shape))
     finally:
         backbone.train(was_training)
     if not isinstance(hidden, Tensor) or hidden.ndim != 3 or hidden.shape[1] != len(sample):

@@ -29,7 +29,7 @@ class _FromGenerator(TorchDispatchMode):
     """Hands a generator to every operation that takes one; for the calling thread alone."""
 
     def __init__(self, generator: torch.Generator) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.generator = generator
 
     def __torch_dispatch__(

@@ -87,7 +87,9 @@ def linear_from(coef: Tensor, intercept: Tensor) -> nn.Linear:
     >>> linear_from(torch.ones(2, 1), torch.tensor([0.5]))(torch.tensor([[1.0, 2.0]])).tolist()
     [[3.5]]
     """
-    layer = nn.utils.skip_init(nn.Linear, *coef.shape, device=coef.device, dtype=coef.dtype)
+    layer: nn.Linear = nn.utils.skip_init(
+        nn.Linear, *coef.shape, device=coef.device, dtype=coef.dtype
+    )
     with torch.no_grad():
         layer.weight.copy_(coef.T)
         layer.bias.copy_(intercept)

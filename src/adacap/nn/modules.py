@@ -42,9 +42,9 @@ class TorchOperations:
     def batch_norm(self, x: Tensor, tensors: Any) -> Tensor:
         """Scaled by the statistics of the layer."""
         names = ("running_mean", "running_var", "weight", "bias")
-        flat = [tensors[name].flatten() for name in names]
+        flat: dict[str, Any] = {name: tensors[name].flatten() for name in names}
         rows = x if x.ndim == 2 else x.transpose(0, 1).flatten(1)  # nets side by side
-        out = F.batch_norm(rows, *flat, training=self.training)
+        out = F.batch_norm(rows, training=self.training, **flat)
         return out if x.ndim == 2 else out.unflatten(1, (len(x), -1)).transpose(0, 1)
 
     def activation(self, name: str, x: Tensor) -> Tensor:

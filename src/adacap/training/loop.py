@@ -45,7 +45,7 @@ class MLRObjective:
     def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
         """Loss of features ``(K, b, J)``."""
         options: Any = {"loss": self.loss, "form": self.form, "sample_weight": batch.weight}
-        return nets.head.mlr_loss(hidden, batch.labels, **options)
+        return nets.head.mlr_loss(hidden, batch.labels, **options)  # type: ignore[no-any-return]
 
 
 def train(
@@ -150,8 +150,7 @@ class Trainer:
             record["valid_score"] = scores
         self.best.offer(self.state.step, scores, loss)
         self.move(loss)
-        self.state.batch, self.state.hidden, self.state.loss = batch, hidden, loss
-        self.state.record = record
+        vars(self.state).update(batch=batch, hidden=hidden, loss=loss, record=record)
         return record
 
     def features(self, x: Tensor, training: bool = True) -> Tensor:
@@ -182,7 +181,7 @@ class Trainer:
     def move(self, loss: MLRLoss) -> None:
         """One step of the optimiser, of all nets at once: their losses share no weight."""
         self.optimizer.zero_grad()
-        loss.value.sum().backward()  # type: ignore[no-untyped-call]
+        loss.value.sum().backward()
         self.optimizer.step()
         if self.scheduler is not None:
             self.scheduler.step()
