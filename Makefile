@@ -8,7 +8,13 @@ TEST := .venv/.installed-test
 # A test that hangs fails with its tracebacks, rather than hold up all others.
 ENDS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 
-.PHONY: help demo test check test-slow bench-speed bench-front ledger docs lint types format clean
+# scikit-learn's checks of our estimators, and an environment with the oldest scikit-learn of pyproject.toml.
+CONTRACT := tests/test_sklearn_contract.py tests/estimators/test_encoder_contract.py \
+	tests/estimators/test_mlr_contract.py tests/model_selection/test_contract.py
+OLDEST := .venv-oldest
+OLDEST_SKLEARN := $(shell sed -n 's/.*"scikit-learn>=\([0-9.]*\)".*/\1/p' pyproject.toml)
+
+.PHONY: help demo test check test-slow test-sklearn bench-speed bench-front ledger docs lint types format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -38,6 +44,10 @@ ledger: $(TEST) ## docs/REPRODUCTION.md anew from the records in docs/reproducti
 docs: $(TEST) ## guides and API reference as HTML, warnings are errors: docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
 
+test-sklearn: $(TEST) $(OLDEST)/.installed ## scikit-learn's own checks, on the newest and the oldest one we claim
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 $(CONTRACT)
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest --quiet -n 2 $(CONTRACT)
+
 test-slow: $(TEST) ## the studies, minutes each
 	$(BIN)/pytest -m slow
 
@@ -53,7 +63,7 @@ format: $(TEST) ## apply the style
 	$(BIN)/ruff format .
 
 clean: ## remove .venv, caches and build products
-	rm -rf .venv build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv $(OLDEST) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # No mark stands while pip works: after an interruption the environment is made anew.
@@ -68,6 +78,12 @@ $(CORE): pyproject.toml constraints.txt | .venv/.intact
 	$(PIP) $(TORCH)
 	$(PIP) -e ".[files,report]"
 	touch .venv/.intact $@
+
+$(OLDEST)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH) "scikit-learn==$(OLDEST_SKLEARN).*" \
+	"numpy<2.3" "scipy<1.16" "pandas<3" polars pyarrow pytest pytest-xdist hypothesis -e .
+	touch $@
 
 $(TEST): pyproject.toml constraints.txt | .venv/.intact
 	rm -f .venv/.intact $(CORE) $(TEST)

@@ -1,4 +1,4 @@
-"""What AdaCap costs: steps, fits, bags, predictions, growth with n, imports.
+"""What AdaCap costs: steps, fits, bags, predictions, one row, growth with n, imports.
 
     make bench-speed            (or: python benchmarks/speed [--only step,bag] [--out speed.json])
     python benchmarks/speed --write         (docs/SPEED.md from speed.json)
@@ -28,8 +28,7 @@ from reference import fit as fit_by_inverse
 from torch import nn
 
 import adacap
-from adacap.core import draw_permutations, stack_labels
-from adacap.core.losses import rmse
+from adacap.core import draw_permutations, rmse, stack_labels
 from adacap.nn import MLP, LinearHead, TikhonovHead
 
 D_IN = 20
@@ -259,8 +258,8 @@ def predictions(clock: Clock) -> list[Row]:
             random_state=0,
         ).fit(X_fit, y_fit)  # fmt: skip
         nets = [
-            [m.weight.detach().T for m in member.network.modules() if isinstance(m, nn.Linear)]
-            for member in est.members_
+            [*(p.detach() for p in body.parameters() if p.ndim == 2), last.weight.detach().T]
+            for body, last in (member.network for member in est.members_)
         ]
         x = torch.from_numpy(X)
 
@@ -282,7 +281,36 @@ def predictions(clock: Clock) -> list[Row]:
     return rows
 
 
-# --- (e) growth with n, (f) start -------------------------------------------------------------
+# --- (e) one row ------------------------------------------------------------------------------
+
+
+def one_row(clock: Clock) -> list[Row]:
+    """A single row by the default bag, beside its bare network: NumPy, and a frame with text."""
+    import pandas as pd
+
+    X, y = table(500, 10)
+    frame = pd.DataFrame(X, columns=[f"c{k}" for k in range(10)])
+    for k in range(6, 10):
+        frame[f"c{k}"] = np.where(X[:, k] > 0.5, "much", np.where(X[:, k] < 0, "none", "some"))
+    rows = []
+    for name, data, allowed in (("NumPy", X, 6), ("pandas, 4 of 10 columns text", frame, 20)):
+        est = adacap.AdaCapRegressor(max_iter=5, random_state=0).fit(data, y)
+        row, encoded = data[:1], torch.from_numpy(np.asarray(est.encoder_.transform(data[:1])))
+
+        def bare(est: Any = est, encoded: torch.Tensor = encoded) -> None:
+            with torch.inference_mode():
+                est.network_(encoded)
+
+        key = ("row", name)
+        actions = {"predict": lambda est=est, row=row: est.predict(row), "bare": bare}
+        times = clock.medians(key, actions, 2.0, most=2000)
+        ratio = clock.ratio(key, "predict", "bare")
+        milli = {f"{k} ms": 1e3 * t for k, t in times.items()}
+        rows.append({"row of": name, **milli, "predict/bare": ratio, "allowed": allowed})
+    return rows
+
+
+# --- (f) growth with n, (g) start -------------------------------------------------------------
 
 
 def grow_once(n: int) -> Row:
@@ -375,8 +403,9 @@ SECTIONS = {
     "peers": Section("(b) Whole fits against other methods, defaults", against_peers, 1),
     "bag": Section("(c) A bag of ten against one", bags),
     "predict": Section("(d) Prediction against the bare products", predictions, 1),
-    "growth": Section("(e) Growth with n, 50 columns", growth, 1),
-    "start": Section("(f) Imports and first fit", start, 1),
+    "row": Section("(e) One row", one_row, 1),
+    "growth": Section("(f) Growth with n, 50 columns", growth, 1),
+    "start": Section("(g) Imports and first fit", start, 1),
 }
 
 
@@ -405,7 +434,7 @@ def main() -> None:
     unknown = [name for name in options.only.split(",") if name not in SECTIONS]
     if unknown:
         parser.error(f"unknown sections {unknown}; known: {', '.join(SECTIONS)}")
-    torch.empty(31 << 20, dtype=torch.uint8)  # what training does: see adacap.training.loop
+    torch.empty(31 << 20, dtype=torch.uint8)  # what training does: see adacap.training.trouble
     clock, results = Clock(), dict[str, list[Row]]()
     chosen = options.only.split(",")
     for visit in range(2):
