@@ -16,7 +16,7 @@ ALL = tuple(STUDY["TABLES"])
 def compare(folder, n_splits, tables):
     """Errors by split, one column per method; prints their means."""
     pytest.importorskip("catboost")
-    errors = STUDY["compare"](folder, n_splits, tables)
+    errors = STUDY["compare"](folder, n_splits, tables, n_jobs=1)  # the suite has both cores busy
     print(f"\n{STUDY['summary'](errors, STUDY['COMPARED']).round(4)}")
     return errors.unstack("method")
 
