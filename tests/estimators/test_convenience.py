@@ -15,10 +15,13 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 
 @pytest.mark.parametrize(
     ("device", "what"),
-    [("cuda:99", "needs a GPU that torch can use, and there is none here"), ("gpu", "is unknown")],
+    [
+        ("cuda:99", "device='cuda:99' needs a GPU that torch can use, and there is none here"),
+        ("gpu", "device must be None or the name of a torch device such as 'cpu'.*, got 'gpu'"),
+    ],
 )
 def test_a_device_that_is_not_there_is_told_in_words(device, what):
-    with pytest.raises(ValueError, match=rf"device='{device}' {what}. Use device='cpu', or"):
+    with pytest.raises(ValueError, match=what):
         AdaCapRegressor(device=device, **TINY).fit(X, X[:, 0])
 
 

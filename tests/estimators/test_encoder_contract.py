@@ -80,7 +80,8 @@ def table(n=60):
 def test_a_clone_has_the_parameters_and_nothing_learnt():
     encoder = TableEncoder("paper", max_levels=5).fit(*table())
     twin = clone(encoder)
-    assert twin.get_params() == {"policy": "paper", "max_levels": 5, "one_hot_numeric": True}
+    expected = {"policy": "paper", "max_levels": 5, "one_hot_numeric": True, "read_text": True}
+    assert twin.get_params() == expected
     assert not hasattr(twin, "columns_")
     assert twin.set_params(max_levels=4).max_levels == 4
 

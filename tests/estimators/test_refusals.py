@@ -62,7 +62,6 @@ class Broken(nn.Linear):
             ValueError,
             "make 2 kinds of nets, which needs n_estimators of at least 2, got 1",
         ),
-        ({"device": "abacus"}, ValueError, "device='abacus' is unknown. Use device='cpu'"),
     ],
     ids=lambda value: str(value).split(" at 0x")[0] if isinstance(value, dict) else "",
 )

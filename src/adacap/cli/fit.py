@@ -204,10 +204,10 @@ def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, qu
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
-    if not quiet and label != "Fitting on all rows":
-        say(f"Method: {describe(model, len(rows))}.")
-    model.set_params(callbacks=[ProgressBar(label)])
     with enough_rows(model, len(rows)), warnings.catch_warnings():
+        if not quiet and label != "Fitting on all rows":
+            say(f"Method: {describe(model, len(rows))}.")
+        model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
         model.fit(loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows))
     model.set_params(callbacks=None)
