@@ -99,7 +99,7 @@ def test_the_same_unit_after_a_file(tmp_path, seed):
     X, y = matrix(seed)
     for t in (y, -y):
         model = AdaCapRegressor(**TINY).fit(X, t)
-        model.save(tmp_path / "m.adacap")
+        model.save(tmp_path / "m.adacap", force=True)
         np.testing.assert_allclose(
             lite.load(tmp_path / "m.adacap").predict(X), model.predict(X), atol=1e-5
         )

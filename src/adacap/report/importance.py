@@ -119,7 +119,10 @@ def permutation_importance(
 def _scale(estimator: Any) -> float:
     """From the coded target to the unit of the only one."""
     codec = estimator.codec_
-    return float(codec.scale[0]) if codec.loss == "rmse" and len(codec.scale) == 1 else 1.0
+    has_unit = codec.loss == "rmse" and len(codec.scale) == 1
+    return (
+        abs(float(codec.scale[0])) if has_unit else 1.0
+    )  # of a target turned round it is negative
 
 
 def _unit(estimator: Any) -> str:
