@@ -122,7 +122,7 @@ def _scale(estimator: Any) -> float:
     has_unit = codec.loss == "rmse" and len(codec.scale) == 1
     return (
         abs(float(codec.scale[0])) if has_unit else 1.0
-    )  # of a target turned round it is negative
+    )  # negative if the target was turned round
 
 
 def _unit(estimator: Any) -> str:
