@@ -120,9 +120,8 @@ def _scale(estimator: Any) -> float:
     """From the coded target to the unit of the only one."""
     codec = estimator.codec_
     has_unit = codec.loss == "rmse" and len(codec.scale) == 1
-    return (
-        abs(float(codec.scale[0])) if has_unit else 1.0
-    )  # negative if the target was turned round
+    # negative for a target that was turned round
+    return abs(float(codec.scale[0])) if has_unit else 1.0
 
 
 def _unit(estimator: Any) -> str:
