@@ -79,6 +79,33 @@ def test_a_table_that_cannot_be_read_is_left_out_with_the_reason(diabetes, store
     assert summary.exit_code == 0
 
 
+class HourEngine:
+    """Every job takes an hour of a clock that the runner looks at."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr("adacap.bench.runner.time.monotonic", lambda: self.now)
+
+    def outcomes(self, works, stop):
+        for order, split in works:
+            self.now += 3600.0
+            yield run_order(order, split)
+
+
+def test_after_the_limit_no_job_is_begun_and_the_rest_is_counted(diabetes, store, monkeypatch):
+    engine = HourEngine(monkeypatch)
+
+    def go(**options):
+        return run([diabetes], ["ridge"], list(range(5)), [0], store, engine=engine, **options)
+
+    first = go(stop_after=2.5 * 3600)  # the third begins before, and is finished
+    assert (first.counts["ok"], first.n_left, first.interrupted) == (3, 2, False)
+    none = go(stop_after=0.0)
+    assert (none.n_before, none.counts.total(), none.n_left) == (3, 0, 2)
+    rest = go()
+    assert (rest.n_before, rest.counts["ok"], rest.n_left) == (3, 2, 0)
+
+
 def test_nothing_to_run_is_an_error(diabetes, store):
     summary = run([diabetes], ["logreg"], [0], [0], store)
     assert (summary.n_jobs, summary.exit_code) == (0, 1)

@@ -8,6 +8,8 @@ import pytest
 
 from adacap.bench.methods import METHODS, Method
 from adacap.cli.contest import Contest, compare
+from adacap.cli.models import split
+from adacap.cli.targets import Target
 
 QUICK = ["--method", "fast", "--n-estimators", "2", "--drop", "id", "--time-limit", "1"]
 
@@ -39,6 +41,36 @@ def test_classes(call, houses):
     assert found["left_out"] == {"ridge": "does regression, not binary"}
     assert found["methods"][1]["auc"]["mean"] > 0.8
     assert found["main_metric"] == "accuracy"
+
+
+def write_two_lines(path, n_rows=200):
+    """y = 5x in odd rows, of weight 1, and y = x in even ones, of weight 0; x is near 1 or -1."""
+    is_odd = np.arange(n_rows) % 2 == 1
+    x = np.random.default_rng(0).choice([-1.0, 1.0], n_rows) + np.linspace(-0.01, 0.01, n_rows)
+    rows = zip(x, np.where(is_odd, 5.0, 1.0) * x, is_odd.astype(float), strict=True)
+    path.write_text("x,y,w\n" + "".join(f"{x},{y},{w}\n" for x, y, w in rows))
+    return is_odd
+
+
+def test_weights_change_training_and_each_test_row_counts_once(call, tmp_path):
+    is_odd = write_two_lines(tmp_path / "lines.csv")
+    options = ["-t", "y", "--task", "regression", "--method", "fast", "--against", "ridge"]
+    found = {}
+    for name, more in (("weighted", ["--weight", "w"]), ("plain", ["--drop", "w"])):
+        result = call("evaluate", "lines.csv", *options, "--splits", "2", *more, "--json")
+        assert result.exit_code == 0, result.output
+        facts = json.loads(result.stdout)
+        assert facts.get("weight") == ("w" if name == "weighted" else None)
+        found[name] = {one["method"]: one["rmse"]["values"] for one in facts["methods"]}
+    every = np.ones(len(is_odd), dtype=bool)
+    target = Target(["y"], "regression", np.zeros(len(is_odd)), every, "")
+    tests = [split(target, 0.2, seed)[1] for seed in (0, 1)]
+    # Trained on the line of weight 1, a model errs by 4 in each row of the other; were the test
+    # rows weighted too, it would not err at all.
+    expected = [4 * math.sqrt(1 - is_odd[rows].mean()) for rows in tests]
+    for method in ("adacap", "ridge"):
+        assert found["weighted"][method] == pytest.approx(expected, rel=0.1)
+        assert found["plain"][method] == pytest.approx([2.0, 2.0], rel=0.1)  # between the lines
 
 
 def test_the_table_puts_the_best_first(call, houses):

@@ -53,15 +53,41 @@ def test_a_wrong_encoding_is_refused() -> None:
         list(recoded(own_reader(b"\xff\xff\xff"), "utf-8"))
 
 
+# Works until its parent is gone, however that ended; half an hour at most.
+BUSY_LOOP = """
+import os, sys, time
+end = time.monotonic() + 1800
+while os.getppid() == int(sys.argv[1]) and time.monotonic() < end:
+    pass
+"""
+
+
 @pytest.fixture
 def busy() -> Iterator[None]:
     """As many processes as processors that do nothing but work."""
-    count = os.cpu_count() or 1
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    yield
-    for loop in loops:
-        loop.kill()
-        loop.wait()
+    command = [sys.executable, "-c", BUSY_LOOP, str(os.getpid())]
+    loops = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+        assert [loop.poll() for loop in loops] == [None] * len(loops), "the loops ended early"
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell that a parent is gone")
+def test_a_busy_loop_ends_with_its_parent() -> None:
+    killed = (
+        "import os, signal, subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-c', {BUSY_LOOP!r}, str(os.getpid())])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    # Returns once both have closed their output: a loop that went on would run into the limit.
+    done = subprocess.run(
+        [sys.executable, "-c", killed], stdout=subprocess.PIPE, timeout=60, check=False
+    )
+    assert done.returncode == -9
 
 
 def end_well(folder, runs: int) -> None:

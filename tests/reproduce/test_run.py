@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from adacap.bench.store import Store
 from adacap.cli import app
 from adacap.exceptions import AdaCapError
-from adacap.reproduce import Machine, items, read_folder, reproduce
+from adacap.reproduce import Machine, UnfinishedError, items, read_folder, reproduce
 from adacap.reproduce.results import NoResultError
 
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction"
@@ -75,6 +75,38 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
         jobs = [record.job for record in store.records()]
     assert len(jobs) == len(set(jobs)) == 32
     assert json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))["n_jobs"] == 32
+
+
+def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
+    state = tmp_path / "state.sqlite"
+    words = ["c4", "--quick", "--jobs", 1, "-o", tmp_path]
+    assert run(*words, "--splits", 2, "--json").exit_code == 0
+    before = (tmp_path / "c4.json").read_bytes()
+    assert count(state) == 8
+    words += ["--splits", 5]
+    result = run(*words, "--time-limit", 0.1, "--json")
+    left = 20 - count(state)
+    assert result.exit_code == 1
+    assert 0 < left <= 12
+    assert f"c4: {left} of 20 jobs are left." in result.stderr
+    assert f"The time limit was reached: {left} jobs are left." in result.stderr
+    assert f"kept in {state}; the same command goes on from here." in result.stderr
+    assert json.loads(result.stdout) == [
+        {"item": "c4", "verdict": "unfinished", "files": [], "jobs_left": left}
+    ]
+    assert (tmp_path / "c4.json").read_bytes() == before  # no record of half a run
+    assert run(*words, "--time-limit", 600, "--json").exit_code == 0
+    assert json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))["n_jobs"] == 20
+
+
+def test_after_the_deadline_a_finished_item_still_gives_its_record(tmp_path):
+    state = tmp_path / "state.sqlite"
+    late = Machine(state, deadline=time.monotonic() - 1)
+    with pytest.raises(UnfinishedError, match="8 of 8 jobs are left") as caught:
+        reproduce(items()["c4"], late, "quick", splits=2)
+    assert (caught.value.n_left, caught.value.n_jobs) == (8, 8)
+    whole = reproduce(items()["c4"], Machine(state), "quick", splits=2)
+    assert reproduce(items()["c4"], late, "quick", splits=2) == whole
 
 
 def count(state: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -48,6 +49,8 @@ class Summary:
     seconds : float
     interrupted : bool
         Whether Ctrl-C ended it.
+    n_left : int
+        Jobs that can be run and were not, since the run ended before their turn.
     planned : list of (Job, str)
         The jobs with their settings hashes, by which a store tells their records from others.
     """
@@ -58,6 +61,7 @@ class Summary:
     skipped: list[Skipped] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
+    n_left: int = 0
     planned: list[tuple[Job, str]] = field(default_factory=list)
 
     @property
@@ -77,6 +81,7 @@ class Summary:
             "skipped": [vars(skipped) for skipped in self.skipped],
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
+            "n_left": self.n_left,
         }
 
 
@@ -98,6 +103,7 @@ def run(
     folder: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
     progress: bool = False,
+    stop_after: float | None = None,
 ) -> Summary:
     """Measure methods on tasks; only jobs that the store does not hold are run.
 
@@ -132,6 +138,8 @@ def run(
         Python files that register methods.
     progress : bool, default=False
         Show a bar on standard error.
+    stop_after : float, optional
+        Seconds after which no job is handed to the engine; those it has are finished.
 
     Returns
     -------
@@ -147,6 +155,7 @@ def run(
     """
     start = time.monotonic()
     _check(splits, seeds, n_jobs, threads, time_limit, retries)
+    deadline = math.inf if stop_after is None else start + stop_after
     loaded = [Plugin.read(path) for path in plugins]
     settings = Settings(raw_target, loaded, folder)
     tables = _tables(tasks, folder, raw_target)
@@ -159,7 +168,7 @@ def run(
             engine, n_jobs, threads=threads, time_limit=time_limit, retries=retries, address=address
         )
     with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
-        summary = _execute(plan, tables, opened, engine, retry_failed, progress)
+        summary = _execute(plan, tables, opened, engine, retry_failed, progress, deadline)
     summary.seconds = time.monotonic() - start
     return summary
 
@@ -202,7 +211,13 @@ def _tables(
 
 
 def _execute(
-    plan: Plan, tables: Tables, store: Store, engine: Engine, retry_failed: bool, progress: bool
+    plan: Plan,
+    tables: Tables,
+    store: Store,
+    engine: Engine,
+    retry_failed: bool,
+    progress: bool,
+    deadline: float,
 ) -> Summary:
     done = store.done(retry_failed=retry_failed)
     missing = [order for order in plan.orders if (order.job, order.settings_hash) not in done]
@@ -210,22 +225,32 @@ def _execute(
         n_jobs=len(plan.orders),
         n_before=len(plan.orders) - len(missing),
         skipped=list(plan.skipped),
+        n_left=len(missing),
         planned=[(order.job, order.settings_hash) for order in plan.orders],
     )
     with Display(len(missing), show=progress) as display, _stop_on_interrupt() as stop:
 
         def leave_out(task: str, reason: str, n_jobs: int) -> None:
             summary.skipped.append(Skipped(task, "*", reason, n_jobs))
+            summary.n_left -= n_jobs
             display.leave_out(n_jobs)
 
-        if missing:
-            with closing(engine.outcomes(_works(missing, tables, leave_out), stop)) as records:
+        if missing and time.monotonic() < deadline:
+            works = _until(deadline, _works(missing, tables, leave_out))
+            with closing(engine.outcomes(works, stop)) as records:
                 for record in records:
+                    summary.n_left -= 1
                     if store.add(record):
                         summary.counts[record.status] += 1
                     display.add(record)
         summary.interrupted = stop()
     return summary
+
+
+def _until(deadline: float, works: Iterator[Work]) -> Iterator[Work]:
+    """The works whose turn comes before the deadline; no split is made after it."""
+    while time.monotonic() < deadline and (work := next(works, None)):
+        yield work
 
 
 def _works(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from adacap.reproduce import Evidence, Item, Machine
+    from adacap.reproduce import Evidence, Item, Machine, UnfinishedError
 
 __all__ = ["reproduce"]
 
@@ -55,13 +56,21 @@ def reproduce(
     engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds after which no new job is begun; the same command goes on later.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
     """Measure the paper's figures and tables again, beside its numbers.
 
-    What was finished is kept: after an interruption the same command goes on. Exit code 0: all
-    items gave a record; 1: one did not; 2: wrong usage; 130: interrupted.
+    What was finished is kept: after an interruption or a time limit the same command goes on. Exit
+    code 0: all items gave a record; 1: one did not; 2: wrong usage; 130: interrupted.
     """
+    start = time.monotonic()
     if what == ["list"]:
         _list(as_json)
         return
@@ -76,7 +85,7 @@ def reproduce(
             machine = Machine(
                 state or output / "state.sqlite", store, engine,
                 jobs or max(1, (os.cpu_count() or 1) // threads), threads, address, data,
-                progress=not as_json,
+                progress=not as_json, deadline=None if time_limit is None else start + time_limit,
             )  # fmt: skip
             failed = _run_all(
                 find_items(what), machine, _scale(quick, full, scale), splits, seeds,
@@ -102,11 +111,17 @@ def _run_all(
     output: Path,
     as_json: bool,
 ) -> int:
-    """Number of items that came to nothing; what they lack is said, and the others go on."""
-    from adacap.reproduce import NoResultError, read_evidence, reproduce, write_all
+    """Number of items without result and of jobs left; both are said, and the others go on."""
+    from adacap.reproduce import (
+        NoResultError,
+        UnfinishedError,
+        read_evidence,
+        reproduce,
+        write_all,
+    )
 
     found: list[dict[str, Any]] = []
-    failed = 0
+    failed = left = 0
     for item in chosen:
         record = output / f"{item.key}.json"
         earlier = read_evidence(record) if methods and record.exists() else None
@@ -119,6 +134,11 @@ def _run_all(
             typer.echo(f"{item.key}: {error}", err=True)
             failed += 1
             continue
+        except UnfinishedError as error:
+            typer.echo(f"{item.key}: {error}", err=True)
+            left += error.n_left
+            found.append(_unfinished(item, error))
+            continue
         paths = write_all(evidence, output)
         found.append(
             {"item": item.key, "verdict": evidence.verdict, "files": [str(path) for path in paths]}
@@ -127,7 +147,21 @@ def _run_all(
             _print(evidence)
     if as_json:
         typer.echo(json.dumps(found))
-    return failed
+    if left:
+        _say_left(left, machine.state)
+    return failed + left
+
+
+def _unfinished(item: Item, error: UnfinishedError) -> dict[str, Any]:
+    return {"item": item.key, "verdict": "unfinished", "files": [], "jobs_left": error.n_left}
+
+
+def _say_left(left: int, state: Path) -> None:
+    typer.echo(
+        f"The time limit was reached: {left} {'job is' if left == 1 else 'jobs are'} left. "
+        f"What is done is kept in {state}; the same command goes on from here.",
+        err=True,
+    )
 
 
 def _scale(quick: bool, full: bool, scale: str | None) -> str:

@@ -8,7 +8,7 @@ from adacap.reproduce.evidence import Evidence, EvidenceError, read_evidence, re
 from adacap.reproduce.item import SCALES, Claim, Item, Outcome, Row, Scale
 from adacap.reproduce.ledger import write_ledger
 from adacap.reproduce.registry import UnknownItemError, find_items, items
-from adacap.reproduce.results import NoResultError
+from adacap.reproduce.results import NoResultError, UnfinishedError
 from adacap.reproduce.running import Machine, reproduce, write_all
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Outcome",
     "Row",
     "Scale",
+    "UnfinishedError",
     "UnknownItemError",
     "find_items",
     "items",

@@ -17,13 +17,28 @@ from adacap.reproduce.item import Row
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NoResultError", "Results"]
+__all__ = ["NoResultError", "Results", "UnfinishedError"]
 
 Floats = npt.NDArray[np.float64]
 
 
 class NoResultError(AdaCapError):
     """A study has no result to speak of: data absent, or every job failed."""
+
+
+class UnfinishedError(AdaCapError):
+    """The time limit was reached before the last job of a study.
+
+    Attributes
+    ----------
+    n_left, n_jobs : int
+        Jobs that were not begun, and jobs of the study.
+    """
+
+    def __init__(self, n_left: int, n_jobs: int) -> None:
+        super().__init__(f"{n_left} of {n_jobs} jobs are left.")
+        self.n_left = n_left
+        self.n_jobs = n_jobs
 
 
 class Results:

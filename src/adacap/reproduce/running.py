@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from adacap.reproduce.drawing import write_html, write_png
 from adacap.reproduce.evidence import Evidence
 from adacap.reproduce.item import SCALES, Item, Scale
 from adacap.reproduce.parts import joined, refuse_unlike, restricted
-from adacap.reproduce.results import NoResultError, Results
+from adacap.reproduce.results import NoResultError, Results, UnfinishedError
 from adacap.reproduce.text import record_text, table_rows
 
 __all__ = ["Machine", "reproduce", "write_all"]
@@ -33,6 +34,8 @@ class Machine:
     engine, n_jobs, threads, address, folder
         As of :func:`adacap.bench.runner.run`.
     progress : bool
+    deadline : float or None
+        Moment of ``time.monotonic`` after which no job is begun; those running are finished.
     """
 
     state: Path
@@ -43,6 +46,11 @@ class Machine:
     address: str | None = None
     folder: Path | None = None
     progress: bool = False
+    deadline: float | None = None
+
+    def seconds_left(self) -> float | None:
+        """Until the deadline, if there is one; 0 after it."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
 
 def reproduce(
@@ -77,6 +85,8 @@ def reproduce(
     ------
     NoResultError
         If there is nothing to compare: data absent, or every job failed.
+    UnfinishedError
+        If jobs are left at the machine's deadline; what was finished is kept.
     ValueError
         If the item cannot be run in parts, or the parts do not go together.
     KeyboardInterrupt
@@ -140,16 +150,22 @@ def _changed(scale: Scale, splits: int | None, seeds: int | None, folder: Path |
 def _run(item: Item, scale: Scale, machine: Machine) -> Results:
     planned: set[tuple[Job, str]] = set()
     reasons: list[str] = []
+    n_left = n_jobs = 0
     for grid in item.grids(scale):
         summary = run(
             grid.tasks, grid.methods, grid.splits, grid.seeds, machine.state,
             engine=machine.engine, n_jobs=machine.n_jobs, threads=machine.threads,
             address=machine.address, folder=machine.folder, progress=machine.progress,
+            stop_after=machine.seconds_left(),
         )  # fmt: skip
         if summary.interrupted:
             raise KeyboardInterrupt
+        n_left += summary.n_left
+        n_jobs += summary.n_jobs
         planned.update(summary.planned)
         reasons += [f"{one.method} on {one.task}: {one.reason}" for one in summary.skipped]
+    if n_left and machine.deadline is not None:
+        raise UnfinishedError(n_left, n_jobs)
     with Store(machine.state, read_only=True) as store:
         records = [r for r in store.records() if (r.job, r.settings_hash) in planned]
     if not records and reasons:
