@@ -2,6 +2,8 @@
 
 import difflib
 import os
+import sys
+import warnings
 from collections.abc import Iterable
 
 __all__ = [
@@ -63,6 +65,28 @@ def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
             f"{os.fspath(path)} exists. Choose another name, or replace it: force=True (--force on "
             "the command line)."
         )
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's code that called us, however deep we are.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("Too few rows.")
+    >>> str(told[0].message)
+    'Too few rows.'
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and any(part in frame.f_code.co_filename for part in _OURS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+# Directories whose frames are passed over; scikit-learn and joblib wrap our methods.
+_OURS = (os.path.dirname(__file__) + os.sep, f"{os.sep}sklearn{os.sep}", f"{os.sep}joblib{os.sep}")
 
 
 def suggest(name: object, known: Iterable[str], what: str) -> str:

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
-from adacap.core.leave_one_out import loo_residuals
 from sklearn.exceptions import NotFittedError
 
 from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap.core import Ridge
 from adacap.core.diagnostics import permutation_p_value
 from adacap.exceptions import ModelFileError
 from adacap.persistence.files import read, write
@@ -38,7 +38,7 @@ def test_readings_are_those_of_the_definition(data):
     assert capacity.fit_true == pytest.approx(rmse, rel=1e-3)
     A = features(model, data.X)
     Y = torch.from_numpy((data.y - data.y.mean()) / data.y.std())[:, None]
-    residuals, leverage = loo_residuals(A, Y, model.lambda_)
+    residuals, leverage = Ridge(A.double(), model.lambda_, fit_intercept=True).loo(Y.double())
     order = np.argsort(capacity.rows)
     np.testing.assert_array_equal(capacity.rows[order], np.arange(60))
     np.testing.assert_allclose(

@@ -8,7 +8,6 @@ import joblib
 import numpy as np
 import pytest
 import torch
-from adacap.estimators.building import seeded
 from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
@@ -46,6 +45,10 @@ class FlattensRows(nn.Module):
 
     def forward(self, x):
         return torch.relu(self.linear(x)) if float(x.detach().sum()) > -1e9 else self.linear(x)
+
+
+def own_dropout(d_in):
+    return nn.Sequential(nn.Linear(d_in, 8), nn.Dropout(0.2), nn.Tanh())
 
 
 def fragile(n):
@@ -95,7 +98,7 @@ def apart(monkeypatch):
 
     def force(estimator, *data):
         with monkeypatch.context() as patch:
-            patch.setattr(fitting, "can_stack", lambda *nets: "the test says so")
+            patch.setattr(fitting._Run, "_why_apart", lambda run, rows: "the test says so")
             with pytest.warns(UserWarning, match="one by one, since the test says so"):
                 return estimator.fit(*data)
 
@@ -188,7 +191,7 @@ def test_folds_are_trained_as_one_though_rows_are_left_over(data, apart):
 
 def test_groups_that_fit_in_memory_are_the_same_nets(data, monkeypatch):
     whole = AdaCapRegressor(n_estimators=4, **GENTLE).fit(data.X, data.y)
-    monkeypatch.setattr(fitting, "_MOST_STACKED", 2 * 16 * 60)
+    monkeypatch.setattr(fitting, "_MOST_TOGETHER", 2 * 16 * 60)
     halves = AdaCapRegressor(n_estimators=4, **GENTLE).fit(data.X, data.y)
     assert_same_members(whole, halves, data.X)
 
@@ -236,18 +239,16 @@ def test_members_of_a_bag_of_seeds_differ_in_all_their_draws(data):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"architecture": DROPOUT}, r"layer 'backbone\.\d' \(Dropout\) draws random numbers"),
+        ({"architecture": own_dropout}, r"its layer '1' \(Dropout\) draws random numbers"),
         ({"architecture": FlattensRows}, "torch.func cannot batch it: "),
-        ({"optimizer": "adafactor"}, "the optimizer 'adafactor' may mix their weights"),
-        ({"optimizer": torch.optim.SGD}, "the optimizer .*SGD.* may mix their weights"),
+        ({"optimizer": "adafactor"}, "optimizer='adafactor' may mix their weights"),
+        ({"optimizer": torch.optim.SGD}, "optimizer=.*SGD.* may mix their weights"),
     ],
     ids=["dropout", "data-dependent", "optimizer", "own optimizer"],
 )
 def test_falling_back_says_why_once_and_where(options, reason, data):
     model = AdaCapRegressor(n_estimators=2, **SMALL | options)
-    with pytest.warns(
-        UserWarning, match=f"The 2 members are trained one by one, since {reason}"
-    ) as w:
+    with pytest.warns(UserWarning, match=f"The 2 nets are trained one by one, since {reason}") as w:
         model.fit(data.X, data.y)
     assert len(w) == 1
     assert w[0].filename == __file__
@@ -271,85 +272,16 @@ def test_a_member_that_diverges_does_not_harm_the_others(data):
     assert not hasattr(model, "members_")
 
 
-# ------------------------------------------------------------------ members divided among threads
-
-
-@pytest.fixture
-def divided(monkeypatch, two_threads):
-    """Members divide between two threads, however little there is to do; counts divided runs."""
-    runs = []
-    monkeypatch.setattr(fitting, "_LEAST_WORK", 0)
-    real = fitting.in_threads
-    monkeypatch.setattr(fitting, "in_threads", lambda tasks: runs.append(len(tasks)) or real(tasks))
-    return runs
-
-
-@pytest.mark.usefixtures("global_state_untouched")
-@pytest.mark.parametrize("validation", [0.2, "folds"])
-@pytest.mark.parametrize("architecture", ["glu", "mlp", Own])
-def test_members_in_threads_are_those_trained_one_by_one(
-    architecture, validation, data, apart, divided
-):
-    def model():
-        return AdaCapRegressor(
-            architecture=architecture, n_estimators=4, validation=validation, **GENTLE
-        )
-
-    in_threads = model().fit(data.X, data.y)
-    assert divided
-    assert_same_members(in_threads, apart(model(), data.X, data.y), data.X)
-
-
-def test_members_in_threads_are_the_same_each_time(data, divided):
-    first, second = (
-        AdaCapRegressor(n_estimators=4, **SMALL).fit(data.X, data.y).predict(data.X)
-        for _ in range(2)
-    )
-    np.testing.assert_array_equal(first, second)
-    assert divided == [2, 2]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"n_estimators": 3}, {"n_estimators": 1}, {"n_estimators": 4, "callbacks": [Rows()]}],
-    ids=["odd", "single", "own callback"],
-)
-def test_members_that_do_not_divide_stay_together(options, data, divided):
-    AdaCapRegressor(**SMALL | options).fit(data.X, data.y)
-    assert divided == []
-
-
-def test_little_work_is_not_divided(data, divided, monkeypatch):
-    monkeypatch.setattr(fitting, "_LEAST_WORK", 10**9)
-    AdaCapRegressor(n_estimators=4, **SMALL).fit(data.X, data.y)
-    assert divided == []
-
-
-def test_one_bar_speaks_for_all_threads(data, divided, monkeypatch):
-    steps = []
-    monkeypatch.setattr(fitting.ProgressBar, "on_step", lambda bar, state: steps.append(state.step))
-    AdaCapRegressor(n_estimators=4, verbose=1, **SMALL).fit(data.X, data.y)
-    assert divided == [2]
-    assert steps == list(range(SMALL["max_iter"]))
-
-
-@pytest.mark.usefixtures("global_state_untouched")
-def test_a_net_that_diverges_in_a_thread_is_told(data, divided):
-    model = AdaCapRegressor(
-        architecture=fragile(4), n_estimators=4, scheme="plain", refit="head", **SMALL
-    )
-    with told_of_divergence():
-        model.fit(data.X, data.y)
-    assert divided == [2]
-
-
 # --------------------------------------------------------------------- processes, seeds
 
 
-@pytest.mark.parametrize(
-    ("architecture", "falls_back"), [("glu", False), (DROPOUT, True)], ids=["stacked", "apart"]
-)
-def test_processes_do_not_change_the_result(architecture, falls_back, data):
+@pytest.mark.parametrize("falls_back", [False, True], ids=["stacked", "apart"])
+def test_processes_do_not_change_the_result(falls_back, data):
+    # Defined here, so that it is sent to other processes as it is.
+    def own(d):
+        return nn.Sequential(nn.Linear(d, 8), nn.Dropout(0.2))
+
+    architecture = own if falls_back else "glu"
     predictions = []
     for n_jobs in (None, 1, 2):
         model = AdaCapRegressor(architecture=architecture, n_estimators=3, **SMALL)
@@ -358,17 +290,6 @@ def test_processes_do_not_change_the_result(architecture, falls_back, data):
             predictions.append(model.fit(data.X, data.y).predict(data.X))
     np.testing.assert_array_equal(predictions[1], predictions[0])
     np.testing.assert_array_equal(predictions[2], predictions[0])
-
-
-@pytest.mark.usefixtures("global_state_untouched")
-def test_seeded_gives_the_generator_back():
-    draws = []
-    for _ in range(2):
-        with seeded(5):
-            draws.append(torch.rand(1).item())
-    assert draws[0] == draws[1]
-    with pytest.raises(RuntimeError, match="shape"), seeded(5):
-        torch.rand(3).reshape(2)
 
 
 # ------------------------------------------------------------------------ training anew
@@ -428,7 +349,7 @@ def test_auto_trains_anew_where_much_is_held_out(options, n_runs, data):
 def test_refit_head_solves_on_all_rows(data):
     """With a given net, the output layer is the ridge solution on all rows."""
     model = AdaCapRegressor(refit="head", preprocessing="none", **ONE).fit(data.X, data.y)
-    backbone, head = model.network_
+    backbone, head = model.members_[0].network
     with torch.no_grad():
         A = backbone(torch.as_tensor(data.X, dtype=torch.float32)).double().numpy()
     A = A - A.mean(0)
@@ -443,8 +364,9 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
     on = AdaCapRegressor(refit="head", **options).fit(data.X, data.y)
     off = AdaCapRegressor(refit="none", **options).fit(data.X, data.y)
     assert on.history_["loss"] == off.history_["loss"]
-    assert not torch.equal(on.network_[1].weight, off.network_[1].weight)
-    assert torch.equal(on.network_[0][0].weight, off.network_[0][0].weight)
+    on, off = (model.members_[0].group for model in (on, off))
+    assert not torch.equal(on.output.weight, off.output.weight)
+    assert all(map(torch.equal, on.nets.backbone.parameters(), off.nets.backbone.parameters()))
 
 
 # ------------------------------------------------------------------------------ time
@@ -455,7 +377,6 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
     [{}, {"n_estimators": 3}, {"scheme": "plain", "n_estimators": 3}, {"refit": "head"}],
     ids=lambda value: str(value).split(" at 0x")[0],
 )
-@pytest.mark.filterwarnings("ignore:The 3 members are trained one by one:UserWarning")
 def test_time_limit_is_kept(options, data):
     model = AdaCapRegressor(time_limit=1.0, **ONE | {"max_iter": 10**6} | options)
     start = time.perf_counter()

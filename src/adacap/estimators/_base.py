@@ -224,11 +224,11 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         seeds = self.seeds_ if going_on else member_seeds(self.random_state, most_nets(self))
         data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
         if not going_on:
-            tell_columns(data.encoder, self.verbose, stacklevel=3)
+            tell_columns(data.encoder, self.verbose)
             if self.verbose:
                 seen = data.samples
                 is_class = isinstance(data.codec, ClassCodec)
-                tell_doubts(data.encoder, seen.table, seen.y, is_class, stacklevel=3)
+                tell_doubts(data.encoder, seen.table, seen.y, is_class)
         external = data.valid is not None
         settings = resolve(self, data.n_rows, has_validation_rows=external)
         if going_on:

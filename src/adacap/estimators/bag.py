@@ -105,8 +105,9 @@ class Bag(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts)[self.order]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mean over the nets, ``(n, c)``."""
-        return self.each(x).mean(0)
+        """Mean over the nets, ``(n, c)``, summed one by one: so every row rounds alike."""
+        total: Tensor = sum(self.each(x).unbind(0))  # type: ignore[assignment]
+        return total / len(self.order)
 
 
 def _head(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,7 @@ from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
 from adacap.estimators.bag import FittedMember, Group, gather
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
-from adacap.exceptions import DivergenceError
+from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
@@ -148,7 +147,7 @@ class _Run:
                 reason = _DIVERGED
         if self.keep_at is None or reason == _DIVERGED:  # any other was told by the first pass
             text = f"The {len(members)} nets are trained one by one, since {reason}."
-            warnings.warn(text, stacklevel=6)  # at the caller of the estimator's fit
+            warn_caller(text)
         return self._apart(members)
 
     def _why_apart(self, members: Sequence[MemberRows]) -> str | None:

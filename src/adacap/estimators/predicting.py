@@ -20,6 +20,7 @@ __all__ = ["chunked_outputs"]
 _CHUNK_NUMBERS = 2**18  # of the largest hidden layer of all nets: what fits in a core's cache
 _LEAST_CHUNK = 128
 _FEW = 8  # rows of a call that is answered as fast as can be
+_LEAST_PRODUCT = 400  # multiplications from which torch leaves a product to BLAS
 _MULTIPLE = 32  # of which the rows of a product are one: BLAS then rounds every row alike
 
 
@@ -29,9 +30,9 @@ def chunked_outputs(
     """Outputs of a network in evaluation mode.
 
     Rows are padded to a multiple of 32, by which BLAS rounds each of them alike: a prediction then
-    does not depend on the other rows of the call, to the last bit. Calls of at most 8 rows are not
-    padded so far, to be fast; they agree with the others up to rounding, about 1e-6 of the spread
-    of the outputs. Many rows are cut into chunks, which threads take as they get done.
+    does not depend on the other rows of the call, to the last bit. Calls of at most 8 rows are
+    padded to 8 only, to be fast; they agree with the others at least up to rounding, about 1e-6 of
+    the spread of the outputs. Many rows are cut into chunks, which threads take as they get done.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def chunked_outputs(
     """
     device = next((p.device for p in network.parameters()), torch.device("cpu"))
     size, n_rows = _rows_at_once(network), len(encoded)
-    multiple = _FEW if n_rows <= _FEW else _MULTIPLE
+    multiple = _FEW if n_rows <= _FEW and _is_large(network) else _MULTIPLE
     if n_rows <= size:
         return _outputs(network, encoded, sample_shape, device, multiple).numpy()
     starts = range(0, n_rows, size)
@@ -107,6 +108,12 @@ def _taken_from(pending: deque[int]) -> Iterator[int]:
             yield pending.popleft()
         except IndexError:
             return
+
+
+def _is_large(network: nn.Module) -> bool:
+    """Whether a product of a few rows goes to BLAS; torch multiplies very small matrices itself."""
+    sizes = [p.shape[-2] * p.shape[-1] for p in network.parameters() if p.ndim > 1]
+    return _FEW * min(sizes, default=1) >= _LEAST_PRODUCT
 
 
 def _rows_at_once(network: nn.Module) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +9,14 @@ import numpy.typing as npt
 
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.tables import Table
+from adacap.exceptions import warn_caller
 from adacap.tables.suspicions import doubts_of_columns, doubts_of_target
 from adacap.tables.telling import lost_columns, tell, told_table
 
 __all__ = ["doubts", "tell_columns", "tell_doubts"]
 
 
-def tell_columns(encoder: TableEncoder, verbose: int | bool, stacklevel: int) -> None:
+def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
     """Print what became of columns that were not taken as they stand; warn of those lost.
 
     Parameters
@@ -25,19 +25,15 @@ def tell_columns(encoder: TableEncoder, verbose: int | bool, stacklevel: int) ->
         Fitted.
     verbose : int or bool
         Whether to print; columns that held something and were dropped are warned of in any case.
-    stacklevel : int
-        Of the warning, counted from the caller.
     """
     if verbose and (told := tell(encoder.columns_)):
         print(told_table(told))
     if lost := lost_columns(encoder.columns_):
         way_out = "Drop them yourself, or turn them into numbers, dates or fewer categories."
-        warnings.warn(f"{lost} {way_out}", stacklevel=stacklevel + 1)
+        warn_caller(f"{lost} {way_out}")
 
 
-def tell_doubts(
-    encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool, stacklevel: int
-) -> None:
+def tell_doubts(encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
     """Warn of columns that tell the target by themselves, and of a target that is hard to learn.
 
     Parameters
@@ -48,11 +44,9 @@ def tell_doubts(
     y : ndarray of shape (n_rows,) or (n_rows, n_targets)
     is_class : bool
         Whether ``y`` holds labels.
-    stacklevel : int
-        Of the warnings, counted from the caller.
     """
     for doubt in doubts(encoder, table, y, is_class):
-        warnings.warn(doubt, stacklevel=stacklevel + 1)
+        warn_caller(doubt)
 
 
 def doubts(

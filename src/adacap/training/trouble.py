@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import torch
 
-from adacap.exceptions import DivergenceError, NumericalWarning
+from adacap.exceptions import DivergenceError, NumericalWarning, warn_caller
 
 if TYPE_CHECKING:
     from adacap.training.loop import Trainer
@@ -29,11 +28,10 @@ def diverged(error: ArithmeticError, trainer: Trainer) -> None:
             f"Training diverged at step {step} before a usable iteration: {error} "
             f"max_lr is now {max_lr:g}."
         ) from error
-    warnings.warn(
+    warn_caller(
         f"Training diverged at step {step}; the best iteration before that, {best.step[0]}, is "
         f"kept. Try a smaller max_lr (now {max_lr:g}).",
         NumericalWarning,
-        stacklevel=5,
     )
 
 
