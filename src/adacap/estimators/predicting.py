@@ -17,7 +17,7 @@ from adacap.training.threads import in_threads, stop_asked
 
 __all__ = ["chunked_outputs"]
 
-_CHUNK_NUMBERS = 2**18  # of the largest hidden layer of all nets: what fits in a core's cache
+_CHUNK_NUMBERS = 2**19  # of the largest hidden layer of all nets: about what a cache holds
 _LEAST_CHUNK = 128
 _FEW = 8  # rows of a call that is answered as fast as can be
 _LEAST_PRODUCT = 400  # multiplications from which torch leaves a product to BLAS
