@@ -40,9 +40,10 @@ def test_many_rows_are_divided_among_threads(two_threads, threads_used):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_two_chunks_take_two_threads(two_threads, threads_used):
-    network, x = net(), rows(1024 + 1)
-    assert chunked_outputs(network, x, None).shape == (1025, 2)
+def test_three_chunks_take_two_threads(two_threads, threads_used):
+    """The first tells the shape of the outputs, the others are shared."""
+    network, x = net(), rows(2 * 1024 + 1)
+    assert chunked_outputs(network, x, None).shape == (2049, 2)
     assert threads_used == [2]
 
 
