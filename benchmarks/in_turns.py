@@ -1,0 +1,103 @@
+"""Whole fits of two source trees, in two processes that take turns: what a change costs.
+
+    git worktree add ../before <commit>
+    python benchmarks/in_turns.py ../before/src src [--only diabetes,100]
+
+Prints the medians of both trees, and of the ratios of single rounds with the lowest and highest.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+
+ROUNDS = {
+    "diabetes": 7, "100": 11, "500": 7, "2000": 5, "20000": 5, "bag80": 5, "bag400": 3, "mlp": 3,
+    "predict": 7,
+}  # fmt: skip
+
+WORKER = """
+import inspect, sys, time, warnings
+import numpy as np
+from sklearn.datasets import load_diabetes
+import adacap
+warnings.simplefilter("ignore")
+Default = adacap.AdaCapRegressor
+
+def table(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 20), dtype=np.float32)
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.1 * rng.standard_normal(n, dtype=np.float32)
+    return X, y.astype(np.float32)
+
+old = "bagging" in inspect.signature(Default).parameters
+once = dict(bagging="seeds", validation_fraction=0.2, refit_net=False) if old else dict(
+    validation=0.2, refit="head")
+
+def fit(name):
+    if name.startswith("bag"):
+        bag = Default(architecture="mlp", width=512, n_estimators=10, max_iter=100,
+                      random_state=0, **once)
+        return bag.fit(*table(int(name[3:])))
+    if name == "mlp":
+        return adacap.make("adacap-mlp", max_iter=60, random_state=0).fit(*table(500))
+    if name == "predict":
+        return model.predict(many)
+    data = load_diabetes(return_X_y=True) if name == "diabetes" else table(int(name))
+    return Default(random_state=0).fit(*data)
+
+model, many = Default(random_state=0, max_iter=5).fit(*table(500)), table(100_000)[0]
+Default(random_state=0, max_iter=3).fit(*table(3000))
+print("ready", flush=True)
+for line in sys.stdin:
+    begin = time.perf_counter()
+    fit(line.strip())
+    print(time.perf_counter() - begin, flush=True)
+"""
+
+
+def start(source: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.path.abspath(source)}
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert worker.stdout is not None
+    if worker.stdout.readline().strip() != "ready":
+        raise SystemExit(f"The sources in {source} cannot be run.")
+    return worker
+
+
+def seconds(worker: subprocess.Popen[str], name: str) -> float:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write(f"{name}\n")
+    worker.stdin.flush()
+    return float(worker.stdout.readline())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("before", help="folder that holds the package adacap")
+    parser.add_argument("after")
+    parser.add_argument("--only", default=",".join(ROUNDS), help="fits, by comma")
+    options = parser.parse_args()
+    workers = [start(options.before), start(options.after)]
+    for name in options.only.split(","):
+        pairs = []
+        for k in range(ROUNDS[name]):
+            order = (0, 1) if k % 2 else (1, 0)
+            times = {i: seconds(workers[i], name) for i in order}
+            pairs.append((times[0], times[1]))
+        old, new = (statistics.median(column) for column in zip(*pairs, strict=True))
+        ratios = sorted(b / a for a, b in pairs)
+        print(
+            f"{name:9} before {old:.3f} s  after {new:.3f} s  "
+            f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
