@@ -103,7 +103,7 @@ def _take(X: Any, rows: npt.NDArray[np.intp]) -> Any:
 
 def of_paper(key: str) -> Callable[[], tuple[Any, Floats]]:
     def load() -> tuple[Any, Floats]:
-        from adacap.datasets import load_table
+        from adacap_bench.datasets import load_table
 
         table = load_table(key)
         return table.X, np.asarray(table.y, dtype=np.float64)
@@ -127,7 +127,7 @@ TITLES = {"paper-1": "Concrete Slump Test (paper)", "paper-12": "Yacht Hydrodyna
 
 def by_adacap(method: str, **options: Any) -> Callable[[Split, int], Floats]:
     def bounds(split: Split, seed: int) -> Floats:
-        model = adacap.make("fast", max_iter=STEPS, random_state=seed, **options).fit(
+        model = adacap.make("fast-nets", max_iter=STEPS, random_state=seed, **options).fit(
             split.X, split.y
         )
         found: Floats = model.predict_interval(split.X_test, COVERAGE, method)
@@ -281,7 +281,7 @@ def print_inflation(names: list[str], n_splits: int) -> None:
         for seed in range(n_splits):
             split = SETS[name](seed)
             one = {"n_estimators": 1, "validation": 0.2, "max_iter": STEPS}
-            model = adacap.make("fast", random_state=seed, **one)
+            model = adacap.make("fast-nets", random_state=seed, **one)
             model.fit(split.X, split.y)
             lower, upper = model.predict_interval(split.X_test, COVERAGE, "loo").T
             errors = np.abs(split.y_test - model.predict(split.X_test))

@@ -22,8 +22,8 @@ import torch
 from joblib import Parallel, delayed
 
 import adacap
-from adacap.bench.split import make_split
-from adacap.datasets import find_suite, load_table
+from adacap_bench.datasets import find_suite, load_table
+from adacap_bench.split import make_split
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "front.jsonl"
@@ -36,9 +36,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "60 steps": {"max_iter": 60},
     "90 steps": {"max_iter": 90},
     "200 steps": {"max_iter": 200},
-    "patience 10": {"patience": 10},
-    "patience 20": {"patience": 20},
-    "patience 40": {"patience": 40},
     "batch 256": {"batch_size": 256},
     "batch 1024": {"batch_size": 1024},
     "batch 2048": {"batch_size": 2048},
@@ -59,7 +56,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "one net, width 256, 100 steps": {"n_estimators": 1, "width": 256, "max_iter": 100},
     "one net, rate 0.01, 200 steps": {"n_estimators": 1, "max_lr": 0.01, "max_iter": 200},
 }
-"""Departures from ``"balanced"``, which is the default of ``AdaCapRegressor``."""
+"""Departures from ``"nets"``, a bag of nets alone."""
 NAMED = ("catboost", "fast", "balanced")
 
 
@@ -84,7 +81,7 @@ def estimator(cell: Cell) -> Any:
         )
     if cell.name in NAMED:
         return adacap.make(cell.name, random_state=cell.split)
-    return adacap.make("balanced", random_state=cell.split, **SETTINGS[cell.name])
+    return adacap.make("nets", random_state=cell.split, **SETTINGS[cell.name])
 
 
 def run(cell: Cell) -> dict[str, Any]:

@@ -10,11 +10,11 @@ of processes. Needs the extra ray and two free processors.
 import argparse
 import time
 
-from adacap.bench.engines.ray import RayEngine
-from adacap.bench.methods import find_method
-from adacap.bench.plan import Order, Tables, make_plan
-from adacap.bench.split import Split, make_split
-from adacap.datasets import find_task, load_table
+from adacap_bench.datasets import find_task, load_table
+from adacap_bench.engines.ray import RayEngine
+from adacap_bench.methods import find_method
+from adacap_bench.plan import Order, Tables, make_plan
+from adacap_bench.split import Split, make_split
 
 
 def planned(method: str, n_jobs: int) -> tuple[list[Order], Split]:

@@ -25,7 +25,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 from adacap.model_selection import RidgeMLR, SignalWarning
-from adacap.reproduce.ridge_data import N_TEST, N_TRAIN, appendix_rows, cv_path, error_path
+from adacap_bench.reproduce.ridge_data import N_TEST, N_TRAIN, appendix_rows, cv_path, error_path
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,8 +1,15 @@
 """How Sphinx builds these pages: make docs."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import adacap
+
+HERE = Path(__file__).parent
 
 project = "adacap"
 author = "the adacap developers"
@@ -43,5 +50,19 @@ def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any
     return True if what == "module" or is_foreign or is_field else None
 
 
+def draw_gallery(app: Any) -> None:
+    """Run the scripts whose pictures the gallery shows; not again while a picture is newer."""
+    folder = HERE / "_build" / "gallery"
+    folder.mkdir(parents=True, exist_ok=True)
+    page = (HERE / "gallery.md").read_text(encoding="utf-8")
+    for name in re.findall(r"_build/gallery/(\w+)\.png", page):
+        script, picture = HERE.parent / "examples" / f"{name}.py", folder / f"{name}.png"
+        if not picture.exists() or picture.stat().st_mtime < script.stat().st_mtime:
+            environment = {**os.environ, "MPLBACKEND": "Agg"}
+            subprocess.run([sys.executable, script], cwd=folder, env=environment, check=True,
+                           stdout=subprocess.DEVNULL)  # fmt: skip
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", skip)
+    app.connect("builder-inited", draw_gallery)

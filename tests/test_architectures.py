@@ -116,7 +116,9 @@ def test_dropout_is_a_share(rate):
 # ------------------------------------------------------------------------------------ by name
 
 
-@pytest.mark.parametrize(("name", "depth"), [("mlp", 2), ("snn", 2), ("glu", 3), ("resblock", 2)])
+@pytest.mark.parametrize(
+    ("name", "depth"), [("mlp", 2), ("snn", 2), ("glu", 3), ("resblock", 2), ("fourier", 1)]
+)
 def test_depth_where_none_is_given(name, depth):
     architecture = Architecture(name)
     assert architecture.default_depth == depth
@@ -127,7 +129,11 @@ def test_depth_where_none_is_given(name, depth):
 @pytest.mark.parametrize(
     ("name", "options", "text"),
     [
-        ("mpl", {}, r"Unknown architecture 'mpl'\. Did you mean 'mlp'\? Known: glu, mlp, "),
+        (
+            "mpl",
+            {},
+            r"Unknown architecture 'mpl'\. Did you mean 'mlp'\? Known: fourier, glu, mlp, ",
+        ),
         ("mlp", {"dropuot": 0.1}, r"option of architecture 'mlp' 'dropuot'\. Did you mean 'dropou"),
         ("snn", {"batchnorm": True}, r"'snn' 'batchnorm'\. Did you mean 'batch_norm'\?"),
         ("mlp", {"block_depth": 2}, "Unknown option of architecture 'mlp' 'block_depth'"),
@@ -156,7 +162,7 @@ def test_a_registered_backbone_is_known_by_its_name(cube):
     architecture = Architecture("cube", gate="relu")
     assert architecture.default_depth == 3
     assert architecture.layers(5, width=8, depth=1) == (Dense(5, 8), Activation("relu"))
-    with pytest.raises(ValueError, match=r"'cube' 'gaet'\. Did you mean 'gate'\? Known: gate\."):
+    with pytest.raises(ValueError, match=r"'cube' 'gaet'\. Did you mean 'gate'\? Known: gate, "):
         Architecture("cube", gaet="relu")
     assert restore(describe(architecture.layers(5, width=8))) == architecture.layers(5, width=8)
 

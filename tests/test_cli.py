@@ -36,7 +36,7 @@ def demo(tmp_path_factory):
 
 def errors(text: str) -> list[dict[str, float]]:
     """Test RMSE of each method, one dict per table printed."""
-    rows = re.findall(rf"({'|'.join(METHODS)})\s+│\s+([\d.]+)\s+│", text)
+    rows = re.findall(rf"(?m)^({'|'.join(METHODS)}) +([\d.]+) +[\d.]+$", text)
     values = [(name, float(error)) for name, error in rows]
     n = len(METHODS)
     return [dict(values[i : i + n]) for i in range(0, len(values), n)]

@@ -16,23 +16,29 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import adacap
+import adacap_bench
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-SOURCE = str(Path(adacap.__file__).parents[1])  # also where the tests run uninstalled
+SOURCE = os.pathsep.join(  # also where the tests run uninstalled
+    str(Path(package.__file__).parents[1]) for package in (adacap, adacap_bench)
+)
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob("packages/*/*.md")),
     *(path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts),
 ]
-TOOLS = ("sphinx", "myst_parser", "numpydoc", "furo")
+TOOLS = ("sphinx", "myst_parser", "numpydoc", "furo", "matplotlib")
 PACKAGES = {
-    "adacap.bench.methods": "bench",
-    "adacap.bench.metrics": "bench",
+    "adacap.advice": "advice",
+    "adacap.checkpoint": "checkpoint",
+    "adacap.comparison": "comparison",
     "adacap.core": "core",
-    "adacap.datasets": "datasets",
+    "adacap.drift": "drift",
     "adacap.estimators": "estimators",
     "adacap.exceptions": "exceptions",
+    "adacap.explain": "explain",
     "adacap.export": "export",
     "adacap.files": "files",
     "adacap.lite": "lite",
@@ -41,7 +47,14 @@ PACKAGES = {
     "adacap.page": "page",
     "adacap.report": "report",
     "adacap.training": "training",
+    "adacap_bench.datasets": "datasets",
+    "adacap_bench.methods": "bench",
+    "adacap_bench.metrics": "bench",
 }
+BORROWED = {
+    "adacap_bench.methods": "adacap.comparison",
+    "adacap.report": "adacap.explain",
+}  # names described where they come from
 DIRECTIVE = re.compile(r"^\.\. (?:auto(?:class|function|exception)|py:data):: ([\w.]+)$", re.M)
 
 
@@ -129,6 +142,37 @@ def test_the_first_example_is_that_of_the_readme():
     assert blocks[0] == blocks[1]
 
 
+# ------------------------------------------------------------ files that the pages speak of
+
+DESCRIPTIONS = [
+    ROOT / "CONTRIBUTING.md",
+    *(DOCS / f"{name}.md" for name in ("ARCHITECTURE", "PAPER_MAP", "GLOSSARY", "gallery")),
+    *sorted((DOCS / "adr").glob("*.md")),
+]
+FILES = [
+    f"/{path.relative_to(ROOT).as_posix()}"
+    for folder in ("src", "packages", "tests", "benchmarks", "examples", "docs", "tools")
+    for path in (ROOT / folder).rglob("*")
+]
+
+
+def unknown_files(text: str) -> list[str]:
+    """Files named in code spans that exist nowhere, by the end of their path."""
+    named = set(re.findall(r"`([\w./-]+\.(?:py|toml|md))`", text))
+    return sorted(name for name in named if not any(f.endswith(f"/{name}") for f in FILES))
+
+
+@pytest.mark.parametrize("page", DESCRIPTIONS, ids=lambda path: path.stem)
+def test_files_that_a_page_names_exist(page):
+    own = {path.name for path in ROOT.glob("*.*")}
+    assert [n for n in unknown_files(page.read_text(encoding="utf-8")) if n not in own] == []
+
+
+def test_a_file_that_is_gone_is_seen():
+    text = "`core/ridge.py`, `ridge.py`, `core/gone.py` and `entries/paper.toml`"
+    assert unknown_files(text) == ["core/gone.py"]
+
+
 # ----------------------------------------------------------------------- the API reference
 
 
@@ -148,6 +192,8 @@ def test_every_public_name_is_described_once(package):
     home = "adacap" if package == "adacap.estimators" else package
     names = listed(PACKAGES[package], home)
     expected = set(importlib.import_module(package).__all__)
+    if package in BORROWED:
+        expected -= set(importlib.import_module(BORROWED[package]).__all__)
     assert sorted(names) == sorted(expected | ({"load"} if home == "adacap" else set()))
 
 
@@ -162,7 +208,7 @@ def test_the_reference_names_every_name_of_the_root():
 def test_the_pages_build_without_a_warning(tmp_path):
     missing = [name for name in TOOLS if importlib.util.find_spec(name) is None]
     if missing:
-        pytest.skip(f"needs the extra docs: {', '.join(missing)}")
+        pytest.skip(f"needs the dependency group docs: {', '.join(missing)}")
     command = ["-m", "sphinx", "-W", "--keep-going", "--quiet", "-d", str(tmp_path / "trees")]
     result = subprocess.run(
         [sys.executable, *command, str(DOCS), str(tmp_path / "html")],
@@ -173,7 +219,13 @@ def test_the_pages_build_without_a_warning(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
-    for page in ("index.html", "guides/first_model.html", "api/estimators.html", "BENCHMARK.html"):
+    for page in (
+        "index.html",
+        "guides/first_model.html",
+        "api/estimators.html",
+        "BENCHMARK.html",
+        "gallery.html",
+    ):
         assert (tmp_path / "html" / page).is_file()
     text = (tmp_path / "html/api/estimators.html").read_text(encoding="utf-8")
     assert 'id="adacap.AdaCapRegressor.predict_interval"' in text

@@ -31,6 +31,17 @@ def test_without_a_total_it_goes_by_share():
     assert stream.getvalue().startswith("Reading: 5 rows, 25 %")
 
 
+def test_bytes_are_shown_as_sizes():
+    stream = io.StringIO()
+    with Steps("abalone", unit="bytes", stream=stream, every_seconds=0) as steps:
+        steps.update(500)
+        steps.total = 2_000_000
+        steps.update(1_500_000)
+    first, second = stream.getvalue().splitlines()
+    assert first == "abalone: 0.5 kB"
+    assert second.startswith("abalone: 1.5 MB of 2.0 MB, 75 %")
+
+
 def test_a_terminal_gets_a_bar():
     stream = Terminal()
     with Steps("Reading", total=10, stream=stream) as steps:

@@ -17,6 +17,8 @@ def test_root_names():
         "TableEncoder",
         "TikhonovHead",
         "__version__",
+        "advise",
+        "check_drift",
         "load",
         "make",
         "mlr_loss",
@@ -54,7 +56,17 @@ def test_import_loads_neither_torch_nor_sklearn():
 
 def test_signatures():
     fit = inspect.signature(adacap.AdaCapRegressor.fit)
-    assert list(fit.parameters) == ["self", "X", "y", "sample_weight", "X_val", "y_val"]
+    assert list(fit.parameters) == [
+        "self",
+        "X",
+        "y",
+        "sample_weight",
+        "X_val",
+        "y_val",
+        "groups",
+        "time",
+        "checkpoint",
+    ]
     assert fit.parameters["X_val"].kind is inspect.Parameter.KEYWORD_ONLY
     make = inspect.signature(adacap.make)
     assert list(make.parameters) == ["name", "task", "overrides"]

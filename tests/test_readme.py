@@ -69,7 +69,7 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         exec(compile(code, str(README), "exec"), {"__name__": "readme"})
     lines = command_lines(text)
     assert [line[:2] for line in lines] == [
-        ["adacap", name] for name in ("fit", "predict", "evaluate", "inspect", "export")
+        ["adacap", name] for name in ("fit", "predict", "explain", "evaluate", "inspect", "export")
     ]
     printed = {}
     for _, name, *arguments in lines:
@@ -83,7 +83,7 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.returncode == 0, f"adacap {name}\n{result.stdout}\n{result.stderr}"
         printed[name] = result.stdout
     made = {"patients.csv", "new.csv", "patients.adacap", "report.html", "out.csv", "patients.onnx"}
-    assert set(os.listdir()) == made
+    assert set(os.listdir()) == {*made, "why.csv"}
     with open("out.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 42

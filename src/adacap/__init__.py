@@ -1,4 +1,4 @@
-"""Neural networks for small tables: the Tikhonov operator and the MLR loss.
+"""Models for small tables: nets with the Tikhonov operator and the MLR loss, in blends.
 
 Names are imported when first used, so that ``import adacap`` costs next to nothing.
 """
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from adacap._version import __version__
 
 if TYPE_CHECKING:
+    from adacap.advice import advise
     from adacap.architectures import Architecture
     from adacap.core import mlr_loss
+    from adacap.drift import check_drift
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, TableEncoder, make
+    from adacap.modelfile.loading import load
     from adacap.nn import TikhonovHead
-    from adacap.persistence import load
 
 __all__ = [
     "AdaCapClassifier",
@@ -22,6 +24,8 @@ __all__ = [
     "TableEncoder",
     "TikhonovHead",
     "__version__",
+    "advise",
+    "check_drift",
     "load",
     "make",
     "mlr_loss",
@@ -33,13 +37,16 @@ _HOME = {
     "Architecture": "adacap.architectures",
     "TableEncoder": "adacap.estimators",
     "TikhonovHead": "adacap.nn",
-    "load": "adacap.persistence",
+    "advise": "adacap.advice",
+    "check_drift": "adacap.drift",
+    "load": "adacap.modelfile.loading",
     "make": "adacap.estimators",
     "mlr_loss": "adacap.core",
 }
 _PACKAGES = (
-    "architectures", "bench", "core", "datasets", "estimators", "exceptions", "export", "files",
-    "lite", "model_selection", "nn", "page", "persistence", "report", "training",
+    "advice", "architectures", "checkpoint", "comparison", "core", "drift", "estimators",
+    "exceptions", "explain",
+    "export", "files", "lite", "model_selection", "modelfile", "nn", "page", "report", "training",
 )  # fmt: skip
 
 

@@ -17,16 +17,22 @@ from adacap.layers import (
     BatchNorm,
     Dense,
     Dropout,
+    Fourier,
     Gate,
     Layer,
     Residual,
 )
 
 __all__ = [
-    "BACKBONES", "Architecture", "describe", "glu", "mlp", "register", "resnet", "restore", "snn",
+    "BACKBONES", "Architecture", "describe", "fourier", "glu", "mlp", "register", "resnet",
+    "restore", "snn",
 ]  # fmt: skip
 
 Backbone: TypeAlias = Callable[..., tuple[Layer, ...]]
+INITIALIZATIONS = ("glorot", "glorot-relu", "he", "kaiming")
+"""What dense layers may start from, by name."""
+
+_INITIALIZATION = "initialization"  # option of any backbone that has dense layers
 BACKBONES: dict[str, Backbone] = {}
 """Backbones by name. Each takes ``d_in`` and, by name, ``width``, ``depth`` and its options."""
 
@@ -148,6 +154,33 @@ def resnet(
     return layers
 
 
+@register("fourier")
+def fourier(
+    d_in: int,
+    *,
+    width: int = 512,
+    depth: int = 1,
+    dropout: float = 0.0,
+    batch_norm: bool = False,
+) -> tuple[Layer, ...]:
+    """Waves with trained frequencies behind a trained scale per column.
+
+    As the kernel does, it finds out which columns count and how fast they act. It can fit any
+    labels, so it needs the MLR loss more than the other backbones.
+
+    Examples
+    --------
+    >>> fourier(3, width=8)
+    (Fourier(d_in=3, d_out=8),)
+    """
+    after: tuple[Layer, ...] = (BatchNorm(width),) if batch_norm else ()
+    after += (Dropout(dropout),) if dropout else ()
+    layers: tuple[Layer, ...] = ()
+    for i in range(depth):
+        layers += (Fourier(width if i else d_in, width), *after)
+    return layers
+
+
 # ----------------------------------------------------------------------------- by name
 
 
@@ -160,10 +193,13 @@ class Architecture:
     Parameters
     ----------
     name : str
-        Key of ``BACKBONES``: ``"mlp"``, ``"snn"``, ``"glu"``, ``"resblock"``, or one that
-        :func:`register` made known.
+        Key of ``BACKBONES``: ``"mlp"``, ``"snn"``, ``"glu"``, ``"resblock"``, ``"fourier"``, or one
+        that :func:`register` made known.
     **options
-        Of the backbone: ``dropout``, ``batch_norm``, ``activation``, ``block_depth``.
+        Of the backbone: ``dropout``, ``batch_norm``, ``activation``, ``block_depth``. And
+        ``initialization``, what dense layers start from: ``"kaiming"`` is torch's own start, of
+        variance 1/(3 fan-in), as without it; ``"he"`` has He's variance 2/fan-in, ``"glorot"``
+        Glorot's, ``"glorot-relu"`` twice that.
 
     Examples
     --------
@@ -172,6 +208,8 @@ class Architecture:
     >>> Architecture("mlp", dropuot=0.2)
     Traceback (most recent call last):
     ValueError: Unknown option of architecture 'mlp' 'dropuot'. Did you mean 'dropout'? ...
+    >>> Architecture("mlp", initialization="he").initialization
+    'he'
     """
 
     name: str
@@ -184,6 +222,9 @@ class Architecture:
         for option in options:
             if option not in known:
                 raise ValueError(suggest(option, known, f"option of architecture {name!r}"))
+        start = None if _INITIALIZATION in _parameters(name) else options.get(_INITIALIZATION)
+        if start is not None and start not in INITIALIZATIONS:
+            raise ValueError(suggest(str(start), INITIALIZATIONS, _INITIALIZATION))
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", tuple(sorted(options.items())))
 
@@ -199,10 +240,18 @@ class Architecture:
         depth: int = _parameters(self.name)["depth"].default
         return depth
 
+    @property
+    def initialization(self) -> str | None:
+        """What dense layers start from; None where it is not said, or left to the backbone."""
+        is_own = _INITIALIZATION in _parameters(self.name)
+        return None if is_own else dict(self.options).get(_INITIALIZATION)
+
     def layers(self, d_in: int, *, width: int, depth: int | None = None) -> tuple[Layer, ...]:
         """Layers for rows of ``d_in`` numbers."""
         depth = self.default_depth if depth is None else depth
-        return BACKBONES[self.name](d_in, width=width, depth=depth, **dict(self.options))
+        known = _parameters(self.name)
+        options = {name: value for name, value in self.options if name in known}
+        return BACKBONES[self.name](d_in, width=width, depth=depth, **options)
 
 
 def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
@@ -215,7 +264,8 @@ def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _options_of(name: str) -> list[str]:
-    return [key for key in _parameters(name) if key not in ("d_in", "width", "depth")]
+    own = [key for key in _parameters(name) if key not in ("d_in", "width", "depth")]
+    return own if name == "fourier" else [*own, _INITIALIZATION]  # which has no dense layers
 
 
 # ---------------------------------------------------------------------------- as plain data

@@ -10,10 +10,16 @@ __all__ = [
     "AdaCapError",
     "DivergenceError",
     "ModelFileError",
+    "NoFolderError",
     "NonFiniteError",
     "NotPositiveDefiniteError",
     "NumericalWarning",
+    "OutputError",
     "OutputExistsError",
+    "SignatureError",
+    "did_you_mean",
+    "few_of",
+    "nearest",
     "refuse_existing",
     "suggest",
 ]
@@ -39,15 +45,27 @@ class ModelFileError(AdaCapError, ValueError):
     """A model file is missing parts, malformed or of an unknown version."""
 
 
-class OutputExistsError(AdaCapError, FileExistsError):
+class SignatureError(ModelFileError):
+    """A model file is not signed, or not with the key that was given."""
+
+
+class OutputError(AdaCapError, OSError):
+    """A file cannot be written where it was asked to be."""
+
+
+class OutputExistsError(OutputError, FileExistsError):
     """A file to write is there already and nobody said to replace it."""
+
+
+class NoFolderError(OutputError, FileNotFoundError):
+    """The folder of a file to write does not exist."""
 
 
 class NumericalWarning(UserWarning):
     """A result is valid but was obtained with numerical help."""
 
 
-def refuse_existing(path: str | os.PathLike[str], force: bool) -> None:
+def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
     """Refuse to replace a file unless told to: the rule of everything that writes one.
 
     Raises
@@ -89,15 +107,64 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 _OURS = (os.path.dirname(__file__) + os.sep, f"{os.sep}sklearn{os.sep}", f"{os.sep}joblib{os.sep}")
 
 
+_FEW = 6  # known names that are all told; of more, the three nearest
+
+
+def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Known names that are like a name, the nearest first.
+
+    Parameters
+    ----------
+    name : object
+        Compared as text.
+    known : iterable of str
+    n : int, default=1
+        So many at most.
+    cutoff : float, default=0.6
+        How alike they must be, from 0 (anything) to 1 (the same).
+
+    Examples
+    --------
+    >>> nearest("snnn", ["mlp", "snn"]), nearest("snnn", ["mlp"])
+    (['snn'], [])
+    """
+    return difflib.get_close_matches(str(name), list(known), n=n, cutoff=cutoff)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Question after a sentence about an unknown name; empty if no known one is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("snnn", ["mlp", "snn"]), did_you_mean("x", ["mlp", "snn"])
+    (" Did you mean 'snn'?", '')
+    """
+    return "".join(f" Did you mean {near!r}?" for near in nearest(name, known))
+
+
 def suggest(name: object, known: Iterable[str], what: str) -> str:
-    """Text of an error about an unknown name, with the nearest known one.
+    """Text of an error about an unknown name: the nearest one, and a few known ones.
 
     Examples
     --------
     >>> suggest("snnn", ["mlp", "snn"], "architecture")
     "Unknown architecture 'snnn'. Did you mean 'snn'? Known: mlp, snn."
+    >>> suggest("sizes", ["size", "sized", "side", "a", "b", "c", "d"], "column")
+    "Unknown column 'sizes'. Did you mean 'size'? Nearest of 7: size, sized, side."
     """
     known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"Unknown {what} {name!r}.{hint} Known: {', '.join(known)}."
+    return f"Unknown {what} {name!r}.{did_you_mean(name, known)} {few_of(name, known)}"
+
+
+def few_of(name: object, known: Iterable[str]) -> str:
+    """Sentence that tells the known names: all if they are few, else the three nearest.
+
+    Examples
+    --------
+    >>> few_of("x", ["mlp", "snn"])
+    'Known: mlp, snn.'
+    """
+    known = list(known)
+    if len(known) <= _FEW:
+        return f"Known: {', '.join(known)}."
+    return f"Nearest of {len(known)}: {', '.join(nearest(name, known, 3, 0.0))}."

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from adacap.operations import Operations
 
 __all__ = [
-    "ACTIVATIONS", "Activation", "BatchNorm", "Dense", "Dropout", "Gate", "Layer", "Residual",
-    "run", "tensors",
+    "ACTIVATIONS", "Activation", "BatchNorm", "Dense", "Dropout", "Fourier", "Gate", "Layer",
+    "Residual", "run", "tensors",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -42,6 +42,21 @@ class Dense:
     def apply(self, x: T, tensors: Tree, op: Operations[T]) -> T:
         """Output for ``x``."""
         return op.affine(x, tensors["weight"], tensors["bias"])
+
+
+@dataclass(frozen=True)
+class Fourier(Dense):
+    """``cos((x · scale) @ weight + bias)``: waves, and a scale for each column."""
+
+    @property
+    def tensors(self) -> Shapes:
+        """Shapes of the tensors of one net."""
+        return {"scale": (self.d_in,), **super().tensors}
+
+    def apply(self, x: T, tensors: Tree, op: Operations[T]) -> T:
+        """Output for ``x``."""
+        scaled = op.scaled(x, tensors["scale"])
+        return op.activation("cos", op.affine(scaled, tensors["weight"], tensors["bias"]))
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,7 @@ class Residual:
         return op.add(x, run(self.block, x, tensors, op))
 
 
-Layer: TypeAlias = Dense | BatchNorm | Activation | Gate | Dropout | Residual
+Layer: TypeAlias = Dense | Fourier | BatchNorm | Activation | Gate | Dropout | Residual
 
 
 def run(layers: tuple[Layer, ...], x: T, tensors: Tree, op: Operations[T]) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-__all__ = ["Operations"]
+__all__ = ["MemberOperations", "Operations"]
 
 T = TypeVar("T")
 Tree: TypeAlias = Any  # tensors by name: a mapping, or a torch module that looks like one
@@ -17,12 +17,16 @@ class Operations(Protocol[T]):
         """``x @ weight + bias``, net by net."""
         ...
 
+    def scaled(self, x: T, scale: Any) -> T:
+        """Columns times a number each, net by net."""
+        ...
+
     def batch_norm(self, x: T, tensors: Tree) -> T:
         """Scaled to mean 0 and deviation 1, then by ``weight`` and ``bias``."""
         ...
 
     def activation(self, name: str, x: T) -> T:
-        """An entry of ``ACTIVATIONS``."""
+        """An entry of ``ACTIVATIONS``, or ``"cos"``."""
         ...
 
     def halves(self, x: T) -> tuple[T, T]:
@@ -43,4 +47,36 @@ class Operations(Protocol[T]):
 
     def dropout(self, x: T, rate: float) -> T:
         """Some numbers set to 0 while training; nothing in prediction."""
+        ...
+
+
+class MemberOperations(Operations[T], Protocol[T]):
+    """What encodings and members that are no nets compute beside that."""
+
+    def repeated(self, x: T, k: int) -> T:
+        """Rows ``(n, d)`` for each of k folds, ``(k, n, d)``."""
+        ...
+
+    def beside(self, x: T, y: T) -> T:
+        """Columns of both, one after the other."""
+        ...
+
+    def ramps(self, x: T, tensors: Tree) -> T:
+        """``clip((x[:, column] - start) * slope, 0, 1) + shift``."""
+        ...
+
+    def matern(self, x: T, rows: Any, scale: Any) -> T:
+        """Matérn-5/2 kernel ``(k, n, m)`` of rows with other rows, both times ``scale``."""
+        ...
+
+    def symmetric_trees(self, x: T, tensors: Tree) -> T:
+        """Sum ``(k, n, c)`` of the leaves of :class:`~adacap.predictors.SymmetricTrees`."""
+        ...
+
+    def link(self, name: str, x: T) -> T:
+        """Logit or logarithm of shares, kept ``1e-3`` away from 0 and 1."""
+        ...
+
+    def forest(self, x: T, tensors: Tree, depth: int) -> T:
+        """Sum ``(k, n, c)`` of the leaves of :class:`~adacap.predictors.Forest`."""
         ...

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from adacap.text import size_of
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -20,7 +22,7 @@ class Steps:
     ----------
     label : str
     unit : str, default="rows"
-        What ``done`` counts.
+        What ``done`` counts; "bytes" are shown in kB and MB.
     total : int, optional
         Of ``done``, where it is known; else ``update`` needs a share. May change on the way.
     begun_with : int, default=0
@@ -119,6 +121,8 @@ class Steps:
     @property
     def _count(self) -> str:
         done = self._newest[0]
+        if self.unit == "bytes":
+            return f"{size_of(done)} of {size_of(self.total)}" if self.total else size_of(done)
         return f"{done:,} of {self.total:,} {self.unit}" if self.total else f"{done:,} {self.unit}"
 
     def _show(self) -> None:
@@ -129,7 +133,9 @@ class Steps:
     def _line(self, is_last: bool = False) -> str:
         text = self._newest[2]
         left = "" if is_last else self._left()
-        line = f"{self.label}: {self._count}, {100 * self._part:.0f} %{left}"
+        is_known = self.total or self._newest[1] is not None
+        share = f", {100 * self._part:.0f} %" if is_known else ""
+        line = f"{self.label}: {self._count}{share}{left}"
         return line + (f"  {text}" if text else "")
 
     def _left(self) -> str:

@@ -1,4 +1,4 @@
-"""What commands share: numbers for people, progress, targets, and JSON everywhere."""
+"""What commands share: tables, targets, and JSON everywhere."""
 
 import json
 
@@ -8,22 +8,8 @@ import pytest
 import typer
 
 from adacap.cli import app
-from adacap.cli.common import number, plus_minus, print_json, print_table
+from adacap.cli.common import print_json, print_table
 from adacap.cli.targets import read_target
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.93241, "0.9324"), (18.284, "18.28"), (-0.5, "−0.5000"), (123456.7, "123,457"),
-     (0, "0.0000"), (1.5e-7, "1.500e−07"), (float("nan"), "–"), (None, "–")],
-)  # fmt: skip
-def test_numbers(value, text):
-    assert number(value) == text
-
-
-def test_an_error_has_the_decimals_of_its_mean():
-    assert plus_minus(18.284, 5.019) == "18.28 ± 5.02"
-    assert plus_minus(0.9, float("nan")) == "0.9000 ± –"
 
 
 def test_json_has_no_nan(capsys):

@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from adacap.bench.methods import METHODS, Method
-from adacap.cli.contest import Contest, compare
 from adacap.cli.models import split
 from adacap.cli.targets import Target
+from adacap.comparison import METHODS, Method
 
 QUICK = ["--method", "fast", "--n-estimators", "2", "--drop", "id", "--time-limit", "1"]
 
@@ -82,9 +81,17 @@ def test_the_table_puts_the_best_first(call, houses):
 
 
 def test_an_unknown_method_is_refused_before_anything_runs(call, houses):
-    result = evaluate(call, houses, "-t", "rent", "--against", "catbost")
+    result = evaluate(call, houses, "-t", "rent", "--against", "rigde")
     assert result.exit_code == 2
-    assert "Did you mean 'catboost'?" in result.stderr
+    assert "Did you mean 'ridge'?" in result.stderr
+
+
+@pytest.mark.parametrize("installed", [(), ("bench",)])
+def test_an_unknown_method_may_be_one_of_the_benchmark(call, houses, monkeypatch, installed):
+    monkeypatch.setattr("adacap.comparison.load_attached", lambda: installed)
+    result = evaluate(call, houses, "-t", "rent", "--against", "moon")
+    assert result.exit_code == 2
+    assert ("pip install adacap-bench" in result.stderr) == (not installed)
 
 
 def test_a_missing_package_is_reported_with_the_hint(call, houses, monkeypatch):
@@ -112,63 +119,25 @@ def test_one_target_at_a_time(call, houses):
     assert "one target at a time" in result.stderr
 
 
-def contest(gaps, test_ratio=0.25):
-    made = Contest(["rmse"], test_ratio=test_ratio)
-    for gap in gaps:
-        made.add("adacap", {"rmse": 1.0 + gap}, 0.0)
-        made.add("other", {"rmse": 1.0}, 0.0)
-    return made
-
-
-def test_the_corrected_t_test_by_hand():
-    gaps = np.array([0.1, 0.3, -0.1, 0.2])
-    found = compare(contest(gaps), "other")
-    t = gaps.mean() / (gaps.std(ddof=1) * math.sqrt(1 / 4 + 0.25))
-    from scipy import stats
-
-    assert found["p_value"] == pytest.approx(2 * stats.t.sf(t, 3))
-    # The error that is shown and the p-value are of one test.
-    assert found["standard_error"] == pytest.approx(gaps.mean() / t)
-    assert (found["better_in"], found["n_splits"]) == (1, 4)
-
-
-def test_the_correction_holds_the_level():
-    """On splits whose means share a part, the plain test would reject far too often."""
-    rng = np.random.default_rng(0)
-    rejected = 0
-    for _ in range(400):
-        shared = rng.normal(0, math.sqrt(0.2))  # correlation n_test / n = 0.2
-        gaps = shared + rng.normal(0, math.sqrt(0.8), 10)
-        rejected += compare(contest(gaps), "other")["p_value"] < 0.05
-    assert rejected / 400 < 0.09
-
-
-def test_a_split_without_result_is_left_out_of_the_pair():
-    made = contest([0.1, 0.2])
-    made.add("adacap", {"rmse": 1.0}, 0.0)
-    made.add("other", {}, 0.0)
-    assert compare(made, "other")["n_splits"] == 2
-
-
 def test_ctrl_c_keeps_the_splits_that_are_finished(call, houses, monkeypatch):
-    from adacap.cli import contest as contests
+    from adacap.comparison import Encoded
 
-    plain, calls = contests._score, []
+    plain, calls = Encoded.fit, []
 
-    def interrupted(*args):
-        calls.append(args[1])
-        if len(calls) == 4:  # the second method of the second split
+    def interrupted(self, *args, **more):
+        calls.append(self)
+        if len(calls) == 2:  # ridge on the second split
             raise KeyboardInterrupt
-        plain(*args)
+        return plain(self, *args, **more)
 
-    monkeypatch.setattr(contests, "_score", interrupted)
+    monkeypatch.setattr(Encoded, "fit", interrupted)
     options = ["-t", "rent", "--against", "ridge", "--json"]
     result = call("evaluate", houses, *QUICK, "--splits", "3", *options)
     assert result.exit_code == 130
     assert "Interrupted: these are the scores of 1 of 3 splits." in result.stderr
     found = json.loads(result.stdout)
     assert [len(method["rmse"]["values"]) for method in found["methods"]] == [1, 1]
-    calls[:] = [0, 0, 0]
+    calls[:] = [0]
     result = call("evaluate", houses, *QUICK, "--splits", "3", *options)
     assert result.exit_code == 130
     assert "Interrupted: no split was finished, so there are no scores." in result.stderr

@@ -145,7 +145,7 @@ def test_an_existing_model_is_kept(call, houses, tmp_path):
 
 def test_an_output_without_folder(call, houses):
     result = fit(call, houses, "-t", "rent", "-o", "nowhere/m.adacap")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "There is no folder nowhere to write m.adacap to." in result.stderr
 
 
@@ -154,7 +154,7 @@ def test_unreadable_data(call, tmp_path):
     result = call("fit", "x.parquet", "-t", "y")
     assert result.exit_code == 1
     assert "is not a readable Parquet file" in result.stderr
-    assert call("fit", "nothing.csv", "-t", "y").exit_code == 1
+    assert call("fit", "nothing.csv", "-t", "y").exit_code == 2
 
 
 def test_a_large_folder_is_drawn_from(call, tmp_path):
@@ -241,12 +241,13 @@ def test_weights_that_are_none(call, tmp_path, weight, values, message):
 
 def test_the_way_out_of_few_rows_is_one_the_command_has(call, tmp_path):
     (tmp_path / "three.csv").write_text("a,y\n1,2\n2,3\n4,5\n")
-    result = call("fit", "three.csv", "-t", "y", "--method", "fast")
+    result = call("fit", "three.csv", "-t", "y", "--method", "fast-nets")
     assert result.exit_code == 2
     assert "got 3. Train one net: --n-estimators 1." in result.stderr
     assert "regression: numbers, 3 distinct" in result.stdout
-    result = call("fit", "three.csv", "-t", "y", "--method", "fast", "--n-estimators", "1")
+    result = call("fit", "three.csv", "-t", "y", "--method", "fast-nets", "--n-estimators", "1")
     assert result.exit_code == 0, result.output
+    assert call("fit", "three.csv", "-t", "y", "--method", "fast", "--force").exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "export", "bench run"])

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from adacap import AdaCapClassifier
+from adacap import AdaCapClassifier, AdaCapRegressor
 from adacap.estimators.settings import Settings
 
 
@@ -47,6 +47,44 @@ def test_inspect_of_a_classifier(call):
     assert "x0" in text
 
 
+def test_inspect_lists_the_members_of_a_blend(call):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    names = ["kernel:rank", "ridge", "boosting"]
+    model = AdaCapRegressor(quality=names, random_state=0).fit(X, np.sin(3 * X[:, 0]))
+    model.save("b.adacap")
+    facts = json.loads(call("inspect", "b.adacap", "--json").stdout)
+    assert [share["name"] for share in facts["blend"]] == [
+        share.name for share in model.settings_.blend
+    ]
+    for told, share in zip(facts["blend"], model.settings_.blend, strict=True):
+        assert told["encoding"] == ("rank" if share.name == "kernel:rank" else None)
+        found = told["weight"], told["error"], told["seconds"]
+        assert found == (share.weight, share.error, share.seconds)
+    assert facts["lambda"] == model.lambda_
+    assert facts["effective_dof"] == model.effective_dof_
+    assert (facts["n_networks"], facts["training"], facts["backbone"]) == (0, [], [])
+    assert facts["n_parameters"] > 60 * 3
+    text = call("inspect", "b.adacap").stdout
+    assert "out-of-fold errors in standard deviations of the target" in text
+    for share in model.settings_.blend:
+        kind, _, encoding = share.name.partition(":")
+        weight = f"{share.weight:.3f}" if share.weight else "left out"
+        (line,) = [one for one in text.splitlines() if one.startswith(f"  {kind} ")]
+        assert line.split()[: 2 if encoding else 1] == [kind, encoding][: 2 if encoding else 1]
+        assert weight in line
+    assert "Training:" not in text
+
+
+def test_inspect_of_a_blend_with_nets_shows_both(call):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.where(X[:, 0] > 0, "a", "b")
+    options = {"max_iter": 3, "width": 8, "random_state": 0}
+    AdaCapClassifier(quality=["nets", "nets:bins"], **options).fit(X, labels).save("b.adacap")
+    text = call("inspect", "b.adacap").stdout
+    assert "out-of-fold errors log-loss" in text
+    assert "Training:" in text
+
+
 def test_inspect_without_capacity_loads_no_torch(house_model, environment):
     code = (
         "import sys; from adacap.cli import app\n"
@@ -62,11 +100,23 @@ def test_inspect_without_capacity_loads_no_torch(house_model, environment):
     assert "AdaCapRegressor" in result.stdout
 
 
+def test_names_are_spelt_out(call, tmp_path):
+    name = "price\u202e\x1b[31m\nred"
+    model = AdaCapRegressor(width=4, max_iter=2).fit({name: [0.0, 1.0, 2.0]}, [0.0, 1.0, 2.0])
+    model.save(tmp_path / "m.adacap")
+    shown = call("inspect", tmp_path / "m.adacap", "--no-capacity")
+    told = call("inspect", tmp_path / "m.adacap", "--no-capacity", "--json")
+    assert r"price\u202e\x1b[31m\nred" in shown.stdout
+    assert json.loads(told.stdout)["columns"][0]["column"] == name
+    for text in (shown.stdout, told.stdout):
+        assert not {"\u202e", "\x1b"} & set(text)
+
+
 def test_what_is_no_model(call, houses, tmp_path):
     result = call("inspect", houses)
     assert result.exit_code == 1
     assert "is no model file: it does not begin as a zip file" in result.stderr
-    assert call("inspect", "nothing.adacap").exit_code == 1
+    assert call("inspect", "nothing.adacap").exit_code == 2
 
 
 def test_export_is_checked_on_made_up_rows_and_on_data(call, house_model, houses):

@@ -87,7 +87,8 @@ def test_the_five_commands_for_machines(folder, run):
     assert "does binary and multiclass" in found["left_out"]["logreg"]
 
     inspected = json.loads(run("inspect", "j.adacap", "--json", cwd=folder))
-    assert inspected["n_networks"] == 2
+    assert inspected["n_networks"] == 0
+    assert {share["name"] for share in inspected["blend"]} == {"kernel", "ridge:bins", "boosting"}
     assert inspected["target"]["names"] == ["price"]
     assert inspected["capacity"]["effective_dof"] == pytest.approx(inspected["effective_dof"])
 

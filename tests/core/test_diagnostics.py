@@ -68,6 +68,12 @@ def test_p_value_counts_ties_and_never_is_zero():
     assert permutation_p_value(torch.tensor([5.0, 1.0, 3.0, 4.0])) == 1.0
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_equal_up_to_rounding_is_equal_in_any_unit(unit):
+    losses = torch.tensor([1.0, 1.0 + 1e-10, 1.0 + 1e-7, 2.0], dtype=torch.float64)
+    assert permutation_p_value(unit * losses) == 0.5
+
+
 def test_p_value_is_uniform_without_a_signal(normal, seed):
     """Given features that know nothing of the labels the test keeps its level."""
     draws = draw_permutations(40, 19, torch.Generator().manual_seed(seed))
@@ -107,3 +113,10 @@ def test_cook_distance_is_exact_for_least_squares(normal):
         without = X @ torch.linalg.lstsq(X[keep], Y[keep]).solution
         expected = (full - without).square().sum() / (4 * variance)
         assert cook_distance(residuals, leverage)[i] == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2, 3])
+def test_press_of_the_mean_is_that_of_no_knowledge_wherever_targets_lie(normal, n_targets):
+    Y = 5 + normal(30, n_targets)
+    assert press_r2(Y - Y.mean(0), Y) == pytest.approx(0)
+    assert press_r2(Y - Y.mean(0), Y, torch.full((30,), 3.0)) == pytest.approx(0)

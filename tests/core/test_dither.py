@@ -123,6 +123,19 @@ def test_the_halved_form_averages_prediction_and_label(case, n_permutations):
     assert result.value.item() == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("form", ["fitted", "halved"])
+def test_the_mean_squared_error_is_the_square_in_every_form(case, form):
+    hidden, labels, xi, eps = case
+    noise = {"structured": xi, "target": eps, "dither_form": form}
+    root, square = (
+        dithered_mlr_loss(hidden, labels[:, :2], 0.5, loss=loss, form="difference",
+                          **{k: v if k == "dither_form" else v[:, :2] for k, v in noise.items()})
+        for loss in ("rmse", "mse")
+    )  # fmt: skip
+    torch.testing.assert_close(square.fit_true, root.fit_true.square())
+    torch.testing.assert_close(square.fit_permuted, root.fit_permuted.square())  # one set
+
+
 def test_the_form_matters_under_structured_noise_only(case):
     hidden, labels, _, eps = case
     for noise in ({}, {"target": eps}):
@@ -154,7 +167,7 @@ def test_several_classes_are_dithered_in_every_column(normal, seed):
     assert result.value.item() == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["rmse", "bce"])
+@pytest.mark.parametrize("loss", ["rmse", "bce", "mse"])
 @pytest.mark.parametrize("form", ["absolute_gap", "difference"])
 def test_gradients_by_finite_differences(case, loss, form):
     hidden, labels, xi, eps = case
@@ -164,7 +177,7 @@ def test_gradients_by_finite_differences(case, loss, form):
     def value(A, log_lambda):
         return dithered_mlr_loss(
             A, labels, log_lambda.exp(), loss=loss, form=form,
-            structured=xi, target=eps if loss == "rmse" else None,
+            structured=xi, target=eps if loss != "bce" else None,
         ).value  # fmt: skip
 
     start = (hidden.requires_grad_(), torch.tensor(0.4, dtype=torch.float64, requires_grad=True))
@@ -177,7 +190,7 @@ def test_without_noise_it_is_the_mlr_loss(case):
     assert torch.equal(dithered_mlr_loss(hidden, labels, 0.5).value, plain.value)
 
 
-@pytest.mark.parametrize("loss", ["rmse", "bce"])
+@pytest.mark.parametrize("loss", ["rmse", "bce", "mse"])
 def test_the_output_layer_is_that_of_the_labels_without_noise(case, loss):
     hidden, labels, xi, _ = case
     result = dithered_mlr_loss(hidden.requires_grad_(), labels, 0.5, structured=xi, loss=loss)
@@ -202,10 +215,10 @@ def test_a_weight_of_two_is_the_row_twice(case):
     torch.testing.assert_close(a, b)
 
 
-@pytest.mark.parametrize("loss", ["rmse", "bce"])
+@pytest.mark.parametrize("loss", ["rmse", "bce", "mse"])
 def test_nets_do_not_mix(case, loss):
     hidden, labels, xi, _ = case
-    labels = labels if loss == "rmse" else labels.sign()
+    labels = labels if loss != "bce" else labels.sign()
     lam = torch.tensor([0.2, 3.0], dtype=torch.float64)
     both = [torch.stack([part, part.flip(0)]) for part in (hidden, labels, xi)]
     together = dithered_mlr_loss(both[0], both[1], lam, structured=both[2], loss=loss)
@@ -217,5 +230,5 @@ def test_nets_do_not_mix(case, loss):
 
 def test_target_dither_of_classes_is_refused(case):
     hidden, labels, _, eps = case
-    with pytest.raises(ValueError, match="target dither is for the loss 'rmse', got loss='bce'"):
+    with pytest.raises(ValueError, match=r"target dither is for .* got loss='bce'"):
         dithered_mlr_loss(hidden, labels.sign(), 0.5, target=eps, loss="bce")

@@ -5,7 +5,8 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from adacap.core.linalg import cholesky_in_float64, gram, safe_cholesky
+from adacap.core.linalg import cholesky_in_float64, gram, safe_cholesky, solve_in_float64
+from adacap.core.ridge import Ridge
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
 
@@ -128,3 +129,31 @@ def test_the_matrix_and_lambda_of_the_caller_stay(entry, expectation):
         safe_cholesky(M, lam)
     assert torch.equal(M, before)
     assert lam == 0.1
+
+
+def test_each_matrix_of_a_batch_gets_a_jitter_of_its_own_scale():
+    small = diagonal(1.0, 1.0, -1e-8 / 2)
+    batch = torch.stack([small, 1e6 * small])
+    with pytest.warns(NumericalWarning, match="jitter of 1e-08"):
+        L = safe_cholesky(batch)
+    for factor, matrix in zip(L, batch, strict=True):
+        added = (factor @ factor.mT - matrix).diagonal() / matrix[0, 0]
+        torch.testing.assert_close(added, torch.full((3,), 2e-8 / 3).to(added), rtol=1e-3, atol=0)
+
+
+@pytest.mark.parametrize("n_nets", [1, 3])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_nets_with_weights_are_solved_in_float64_as_each_alone(normal, n_nets, fit_intercept):
+    A, Y, w = normal(n_nets, 9, 4), normal(n_nets, 9, 2), normal(n_nets, 9).abs()
+    lam = torch.full((n_nets,), 1e-7)
+    ridge = Ridge(A.float(), lam, sample_weight=w.float(), fit_intercept=fit_intercept)
+    for part, *alone in zip(
+        solve_in_float64(ridge, Y.float()),
+        *(
+            Ridge(A[k], 1e-7, sample_weight=w[k], fit_intercept=fit_intercept).solve(Y[k])
+            for k in range(n_nets)
+        ),
+        strict=True,
+    ):
+        assert part.dtype == torch.float32
+        torch.testing.assert_close(part.double(), torch.stack(alone), rtol=1e-4, atol=1e-4)

@@ -1,10 +1,13 @@
 """Losses against torch's own; the MLR loss by hand, its two forms, its gradient."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.autograd import gradcheck
 
+from adacap.core.losses import best_constant
 from adacap.core.mlr import (
     LOSSES,
     binary_cross_entropy,
@@ -21,15 +24,15 @@ from adacap.core.ridge import Ridge
 N_SAMPLES, N_SETS = 7, 3
 LONG, WIDE = (10, 4), (5, 9)
 SHAPES = pytest.mark.parametrize("shape", [LONG, WIDE, (6, 6)], ids=["long", "wide", "square"])
-EVERY_NAME = pytest.mark.parametrize("name", ["rmse", "bce", "ce"])
-EVERY_LOSS = pytest.mark.parametrize("loss", ["rmse", "bce", "ce"])
+EVERY_NAME = pytest.mark.parametrize("name", ["rmse", "bce", "ce", "mse"])
+EVERY_LOSS = pytest.mark.parametrize("loss", ["rmse", "bce", "ce", "mse"])
 FORMS = pytest.mark.parametrize("form", ["difference", "absolute_gap"])
 
 
 def coded(name, normal, batch=()):
     """Targets of the coding that a loss expects, (..., n, sets, c)."""
     raw = normal(*batch, N_SAMPLES, N_SETS, 3)
-    if name == "rmse":
+    if name in ("rmse", "mse"):
         return raw
     if name == "bce":
         return raw[..., :1].sign()
@@ -92,6 +95,15 @@ def test_gradients_of_the_losses(name, normal):
     assert torch.autograd.gradcheck(lambda p: LOSSES[name](p, targets, w), [prediction])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mse_is_the_square_of_the_rmse(weighted, normal):
+    prediction, targets = normal(N_SAMPLES, N_SETS, 2), normal(N_SAMPLES, N_SETS, 2)
+    w = torch.linspace(0.1, 2, N_SAMPLES, dtype=targets.dtype) if weighted else None
+    torch.testing.assert_close(
+        LOSSES["mse"](prediction, targets, w), rmse(prediction, targets, w).square()
+    )
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradient_of_an_exact_fit_is_finite(dtype):
     targets = torch.ones(4, 1, 1, dtype=dtype)
@@ -123,7 +135,7 @@ def test_constant_fit_of_one_class_is_zero():
 
 @pytest.mark.parametrize("use", [loss_named, lambda name: constant_fit(name, torch.ones(2, 1, 1))])
 def test_unknown_loss_is_named(use):
-    with pytest.raises(ValueError, match=r"loss must be one of rmse, bce, ce, got 'mae'\."):
+    with pytest.raises(ValueError, match=r"loss must be one of rmse, bce, ce, mse, got 'mae'\."):
         use("mae")
 
 
@@ -132,7 +144,7 @@ def test_unknown_loss_is_named(use):
 
 def coded_labels(loss, n_samples, normal, n_permutations=3, seed=0):
     raw = normal(n_samples, 3)
-    if loss == "rmse":
+    if loss in ("rmse", "mse"):
         targets = raw[:, :2]
     elif loss == "bce":
         targets = raw[:, :1].sign()
@@ -316,9 +328,22 @@ def test_an_exact_fit_has_a_finite_gradient():
 
 def test_errors(normal):
     labels = coded_labels("rmse", 5, normal)
-    with pytest.raises(ValueError, match="loss must be one of rmse, bce, ce, got 'mse'"):
-        mlr_loss(normal(5, 2), labels, 1.0, loss="mse")
+    with pytest.raises(ValueError, match="loss must be one of rmse, bce, ce, mse, got 'mae'"):
+        mlr_loss(normal(5, 2), labels, 1.0, loss="mae")
     with pytest.raises(ValueError, match="'difference' or 'absolute_gap', got 'ratio'"):
         mlr_loss(normal(5, 2), labels, 1.0, form="ratio")
     with pytest.raises(ValueError, match=r"as stack_labels makes them, got shape \(5, 2\)"):
         mlr_loss(normal(5, 2), labels[:, 0], 1.0)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_the_best_constant_for_one_class_alone_has_odds_of_two_million(side):
+    found = best_constant("bce", torch.full((4, 1, 1), side, dtype=torch.float64))
+    expected = side * math.log((2 - 1e-6) / 1e-6)
+    torch.testing.assert_close(found, torch.full_like(found, expected))
+
+
+def test_the_best_constant_for_a_class_that_never_comes_is_finite():
+    labels = torch.tensor([1.0, 0.0], dtype=torch.float64).expand(3, 1, 2)
+    expected = torch.tensor([0.0, math.log(1e-12)], dtype=torch.float64).expand(3, 1, 2)
+    torch.testing.assert_close(best_constant("ce", labels), expected)

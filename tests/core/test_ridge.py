@@ -1,5 +1,7 @@
 """The Tikhonov operator: identities, gradients by finite differences, leave-one-out, cost."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given
@@ -448,3 +450,37 @@ def test_dtypes_must_agree(normal):
 def test_features_must_be_a_table_of_reals(hidden):
     with pytest.raises(ValueError, match=r"floating point numbers, got \(4,.*\) of torch\."):
         Ridge(hidden, 1.0)
+
+
+# ------------------------------------------------------------------- float32 and a tiny lambda
+
+
+def ill_conditioned(normal, n, d, condition):
+    """Matrix in float32 whose singular values fall from 1 to 1 / condition."""
+    U, V = torch.linalg.qr(normal(n, min(n, d)))[0], torch.linalg.qr(normal(d, min(n, d)))[0]
+    fall = torch.logspace(0, -math.log10(condition), min(n, d), dtype=torch.float64)
+    return ((U * fall) @ V.mT).float()
+
+
+@pytest.mark.finding("L1", before="fitted values off by up to 29 × the largest, no word")
+@INTERCEPT
+@WEIGHTED
+@pytest.mark.parametrize("lam", [1e-8, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("shape", [(20, 20), (30, 20), (20, 30)], ids=["square", "long", "wide"])
+def test_float32_is_near_float64_at_any_lambda(normal, shape, lam, fit_intercept, weighted):
+    for condition in (1e2, 1e4, 1e6, 1e8):
+        A, Y = ill_conditioned(normal, *shape, condition), normal(shape[0], 2).float()
+        w = weights(shape[0]) if weighted else None
+        exact = solve(A.double(), Y.double(), torch.tensor(lam).double(), w, fit_intercept).fitted
+        found = solve(A, Y, lam, w, fit_intercept).fitted
+        assert found.dtype == torch.float32
+        assert (found - exact).abs().max() < 0.005 * exact.abs().max()
+
+
+def test_gradients_survive_the_change_to_float64(normal):
+    A, Y = ill_conditioned(normal, 20, 20, 1e6).requires_grad_(), normal(20, 1).float()
+    lam = torch.tensor(1e-8, requires_grad=True)
+    solve(A, Y, lam).coef.square().sum().backward()
+    assert A.grad.dtype == torch.float32
+    assert A.grad.isfinite().all()
+    assert lam.grad.isfinite()

@@ -110,8 +110,8 @@ def test_temperature_from_the_members_that_held_rows_out(table):
 
 def order_of(X, y):
     from adacap.estimators.rows import merge_rows
-    from adacap.estimators.tables import read_table
     from adacap.estimators.targets import ClassCodec
+    from adacap.tables.table import read_table
 
     return merge_rows(read_table(X), ClassCodec.numbers(y), None).index
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from adacap.estimators.canonical import arrange
-from adacap.estimators.tables import read_table
+from adacap.tables.table import read_table
 
 CELLS = st.floats(-1e308, 1e308) | st.sampled_from([np.nan, 0.0, 1.0, 1e-310, 1.7e308, -1.7e308])
 TABLES = hnp.arrays(float, st.tuples(st.integers(1, 20), st.integers(1, 4)), elements=CELLS)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import TargetEncoder
 
 from adacap.estimators.encoder import POLICIES, TableEncoder
-from adacap.estimators.tables import read_table
+from adacap.tables.table import read_table
 
 N = 60
 

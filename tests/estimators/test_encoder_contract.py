@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from adacap import AdaCapRegressor, TableEncoder
-from adacap.estimators.tables import read_table
+from adacap.tables.table import read_table
 
 ENCODERS = [TableEncoder(), TableEncoder("paper"), TableEncoder("none")]
 

@@ -123,7 +123,7 @@ def assert_same_members(together, alone, X):
 
 
 @pytest.mark.parametrize("validation", [0.2, "folds"])
-@pytest.mark.parametrize("architecture", ["glu", "snn", "mlp", "resblock", Own])
+@pytest.mark.parametrize("architecture", ["glu", "snn", "mlp", "resblock", "fourier", Own])
 def test_stacked_training_is_training_one_by_one(architecture, validation, data, apart):
     def model():
         return AdaCapRegressor(

@@ -17,13 +17,13 @@ def study():
 
 def test_code_of_the_guide_runs(capsys):
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     namespace: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(GUIDE), "exec"), namespace)
     printed = capsys.readouterr().out
     assert 0.8 < namespace["held"] <= 1
-    assert "method='cv+' needs a net per fold" in printed
+    assert "method='cv+' needs a model per fold" in printed
     assert "expected calibration error" in printed
 
 

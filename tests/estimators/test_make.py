@@ -37,14 +37,26 @@ def test_there_are_eight_architectures_under_three_schemes():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(("name", "width"), [("fast", 64), ("balanced", 128)])
-def test_our_own_settings(name, task, width):
+@pytest.mark.parametrize("name", ["fast", "balanced", "best"])
+def test_our_own_blends(name, task):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     model = make(name, task, max_iter=3, architecture="mlp", random_state=0).fit(X, y)
     assert type(model) is TASKS[task]
-    assert len(model.members_) == 5
-    assert model.width == width
+    assert model.settings_.quality == name
+    assert {share.name for share in model.settings_.blend} == set(TASKS[task]._qualities[name])
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(("name", "width"), [("fast-nets", 64), ("nets", 128)])
+def test_our_own_nets(name, task, width):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    model = make(name, task, max_iter=3, architecture="mlp", random_state=0).fit(X, y)
+    assert type(model) is TASKS[task]
+    assert model.settings_.members == ("nets",)
+    assert len(model.members_) == (1 if (name, task) == ("nets", "classification") else 5)
+    assert model.settings_.width == width
 
 
 def test_an_unknown_name_lists_our_settings_too():
@@ -69,11 +81,10 @@ def test_a_preset_is_its_row_of_the_table(name, task):
     assert params["max_iter"] == (steps if epochs is None else f"{epochs} epochs")
     assert (params["batch_size"], params["time_limit"]) == (batch_size, seconds)
     assert (params["max_lr"], params["optimizer"]) == (0.01, "adam")
-    assert params["validation"] == 0.2
+    assert params["validation"] == (0.2 if task == "regression" else (0.2, "auc"))
     assert params["n_permutations"] == 16
     assert (params["lambda_init"], params["weight_decay"]) == ("max_sensitivity", 0.0)
     assert (params["refit"], params["n_estimators"]) == ("net", 1)
-    assert params.get("select_by", "auc") == "auc"
     assert params["preprocessing"] == "paper"
     assert params["fit_intercept"] is False
     assert params["random_state"] == 0
@@ -115,9 +126,11 @@ def test_an_unknown_name_is_met_with_the_nearest():
 
 def test_an_unknown_override_is_met_with_the_nearest_three():
     with pytest.raises(
-        TypeError, match=r"'patienc'\. Did you mean 'patience'\? Nearest: (\w+,? ?){3}\."
+        TypeError, match=r"'time_limt'\. Did you mean 'time_limit'\? Nearest: (\w+,? ?){3}\."
     ):
-        make("fast", patienc=3)
+        make("fast", time_limt=3)
+    with pytest.raises(TypeError, match=r"'patience'\. Use callbacks=\[EarlyStopping\(10\)\]\."):
+        make("fast", patience=3)
     with pytest.raises(TypeError, match=r"'learning_rate'\. Use max_lr\. Nearest: (\w+,? ?){3}\."):
         make("fast", learning_rate=0.1)
     with pytest.raises(TypeError, match="MLRNetClassifier has no parameter 'warm_start'"):

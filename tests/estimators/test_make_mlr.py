@@ -17,6 +17,7 @@ PAPER = {
     "ens-mlr": ((1, 2), 20, 20),
     "best-mlr": ((1, 2), 20, 1),
     "top5-mlr": ((1, 2), 20, 5),
+    **{f"mlr-{depth}-2021": ((depth,), 1, 1) for depth in (1, 2, 3, 4)},
 }
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
-from adacap.training.callbacks import Callback
+from adacap.training import Callback, EarlyStopping
 
 SMALL = {"width": 16, "max_iter": 20, "random_state": 0}
 ONE = SMALL | {"n_estimators": 1}
@@ -42,7 +42,7 @@ OPTIONS = [
     {"architecture": Architecture("mlp", batch_norm=True), "scheme": "adacap"},
     *({"refit": what} for what in ("net", "head", "none")),
     {"validation": 0},
-    {"patience": 3},
+    {"callbacks": [EarlyStopping(3)]},
     {"preprocessing": "paper"},
     {"preprocessing": "none"},
     {"device": "cpu"},
@@ -109,7 +109,8 @@ def test_lambda_starts_where_it_is_told(data):
 
 def test_the_rule_of_the_best_iteration_is_heard(data):
     """AUC counts pairs of held-out rows, the loss is continuous."""
-    by_loss, by_auc = (fit(data, AdaCapClassifier, select_by=rule) for rule in ("loss", "auc"))
+    rules = ((0.2, "loss"), (0.2, "auc"))
+    by_loss, by_auc = (fit(data, AdaCapClassifier, validation=rule) for rule in rules)
     assert by_loss.history_["loss"] == by_auc.history_["loss"]
     assert all(score < 0 for score in by_loss.history_["valid_score"])
     assert all(-1e-6 < score <= 1 for score in by_auc.history_["valid_score"])
@@ -140,13 +141,14 @@ def test_auto_says_what_it_stood_for(data):
     assert (model.scheme_, model.backbone_.architecture) == ("plain", expected)
 
 
-def test_patience_stops_early(data):
+def test_early_stopping_ends_a_fit(data):
     rng = np.random.default_rng(0)
     noise = rng.normal(size=60)  # nothing to learn: the validation score soon falls
-    model = AdaCapRegressor(patience=5, **ONE | {"max_iter": 200}).fit(data.X, noise)
+    long = ONE | {"max_iter": 200}
+    model = AdaCapRegressor(callbacks=[EarlyStopping(5)], **long).fit(data.X, noise)
     assert model.n_iter_ < 200
     assert model.n_iter_ == model.best_iter_ + 6
-    never = AdaCapRegressor(**ONE | {"max_iter": 200}).fit(data.X, noise)
+    never = AdaCapRegressor(**long).fit(data.X, noise)
     assert never.n_iter_ == 200
 
 

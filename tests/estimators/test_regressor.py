@@ -302,21 +302,23 @@ def test_the_hold_out_guards_against_memorising(seed):
 def test_the_default_is_the_preset_balanced(data):
     default = AdaCapRegressor(random_state=0).fit(data.X, data.y)
     preset = adacap.make("balanced", random_state=0).fit(data.X, data.y)
-    assert len(default.members_) == 5
+    assert default.settings_.members == preset.settings_.members
     np.testing.assert_array_equal(default.predict(data.X), preset.predict(data.X))
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({}, (5, "folds", 512, 130, 0.03, 3.0)),
+        ({}, (5, "folds", 512, 80, 0.05, 1.0)),  # in a blend nets are smaller and quicker
+        ({"quality": "best"}, (5, "folds", 512, 130, 0.03, 3.0)),
+        ({"quality": "nets"}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"scheme": "tikhonov", "architecture": "snn"}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"scheme": "plain"}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"architecture": nn.Identity}, (5, "folds", 512, 130, 0.03, 3.0)),
         ({"max_iter": 7, "n_estimators": 2}, (2, "folds", 512, 7, 0.03, 3.0)),
         ({"n_estimators": 1}, (1, 0.2, 512, 130, 0.03, 3.0)),
     ],
-    ids=["default", "named", "plain", "own", "given", "one"],
+    ids=["default", "best", "nets", "named", "plain", "own", "given", "one"],
 )
 def test_auto_is_what_was_measured(options, expected):
     names = ("n_estimators", "validation", "batch_size", "max_iter", "max_lr", "lambda_init")

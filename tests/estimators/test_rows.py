@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adacap.estimators.rows import fold_rows, hold_out, merge_rows
-from adacap.estimators.tables import read_table
+from adacap.tables.table import read_table
 
 # ---------------------------------------------------------------------------- merging
 

@@ -19,16 +19,18 @@ SMALL = {"width": 8, "max_iter": 3, "random_state": 0}
 
 @pytest.mark.parametrize("n_rows", [6, 200, 5000])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_autos_do_not_depend_on_the_scheme(kind, scheme, n_rows):
-    default = resolve(kind(), n_rows)
-    other = resolve(kind(scheme=scheme), n_rows)
+@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+def test_autos_do_not_depend_on_the_scheme(kind, quality, scheme, n_rows):
+    default = resolve(kind(quality=quality), n_rows)
+    other = resolve(kind(quality=quality, scheme=scheme), n_rows)
     assert replace(other, scheme=default.scheme, auto=default.auto) == default
 
 
 @pytest.mark.parametrize("architecture", ["snn", Architecture("glu", dropout=0.5), nn.Identity])
-def test_autos_do_not_depend_on_the_architecture(kind, architecture):
-    default = resolve(kind(), 200)
-    other = resolve(kind(architecture=architecture), 200)
+@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+def test_autos_do_not_depend_on_the_architecture(kind, quality, architecture):
+    default = resolve(kind(quality=quality), 200)
+    other = resolve(kind(quality=quality, architecture=architecture), 200)
     net = {"architecture": default.architecture, "width": default.width, "depth": default.depth}
     assert replace(other, **net, auto=default.auto) == default
 
@@ -50,7 +52,8 @@ def test_bags_of_every_scheme_are_alike(kind, data):
 
 
 def test_the_values_are_those_documented():
-    regression, classes = resolve(AdaCapRegressor(), 500), resolve(AdaCapClassifier(), 500)
+    kinds = AdaCapRegressor, AdaCapClassifier
+    regression, classes = (resolve(kind(quality="nets"), 500) for kind in kinds)
     expected = ("adacap", Architecture("glu"), 5, "folds", 130, 0.03, 512, 3.0, 3.0, "head")
     names = ("scheme", "architecture", "n_estimators", "validation", "max_iter", "max_lr")
     names += ("batch_size", "lambda_init", "weight_decay", "refit")
@@ -125,7 +128,7 @@ def test_nothing_is_auto_any_more(kind, data):
     settings = kind(**SMALL).fit(data.X, data.target(kind)).settings_
     assert "auto" not in [getattr(settings, field.name) for field in fields(settings)]
     assert set(settings.auto) == {
-        "architecture", "scheme", "n_estimators", "validation", "max_lr", "batch_size",
+        "quality", "architecture", "scheme", "n_estimators", "validation", "max_lr", "batch_size",
         "weight_decay", "refit", "lambda_init",
     }  # fmt: skip
 
@@ -171,8 +174,8 @@ def test_a_network_of_ones_own_goes_by_its_name():
         AdaCapRegressor(**SMALL),
         AdaCapRegressor(architecture=["glu", Architecture("mlp", dropout=0.0)], **SMALL),
         AdaCapRegressor(lambda_init=[0.1, 1.0], optimizer=("sgd", None), max_lr=1e-3, **SMALL),
-        AdaCapRegressor(scheme="adacap-gap", patience=2, time_limit=60, **SMALL),
-        AdaCapClassifier(calibration_fraction=None, select_by="auc", **SMALL),
+        AdaCapRegressor(scheme="adacap-gap", refit="none", time_limit=60, **SMALL),
+        AdaCapClassifier(calibration_fraction=None, validation=(0.2, "auc"), **SMALL),
         MLRNetRegressor(depth=(1, 2), n_estimators=4, top=2, **SMALL),
         MLRNetClassifier(**SMALL),
     ],

@@ -13,9 +13,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from adacap.estimators.tables import read_table
 from adacap.files import FileError, open_table
 from adacap.tables.readings import find_readings
+from adacap.tables.table import read_table
 
 
 def cells_of(table, j):

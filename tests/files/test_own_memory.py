@@ -11,7 +11,7 @@ pa = pytest.importorskip("pyarrow", reason="needs the extra files")
 
 from adacap import AdaCapRegressor  # noqa: E402
 from adacap.files import open_table  # noqa: E402
-from adacap.files.own_memory import own_reader, recoded  # noqa: E402
+from adacap.files.text import own_reader, recoded  # noqa: E402
 
 
 def test_a_reader_takes_a_copy_that_python_does_not_own() -> None:

@@ -11,8 +11,6 @@ from adacap.files import (
     FileError,
     OutputExistsError,
     Parts,
-    check_output,
-    drafted,
     fingerprint,
     open_table,
     write_tables,
@@ -56,30 +54,10 @@ def test_a_failure_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_failure_keeps_what_was_there(tmp_path):
-    path = tmp_path / "o.txt"
-    path.write_text("old")
-
-    def write_half():
-        with drafted(path, force=True) as draft:
-            draft.write_text("new")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_half()
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["o.txt"]
-
-
 @pytest.mark.parametrize(("name", "message"), [("o.doc", "known endings"), ("o.xlsm", "known")])
 def test_unknown_output(tmp_path, name, message):
     with pytest.raises(FileError, match=message):
         write_tables(tmp_path / name, iter([FIRST]))
-
-
-def test_a_folder_is_no_output(tmp_path):
-    with pytest.raises(FileError, match="is a folder"):
-        check_output(tmp_path, force=True)
 
 
 def test_parts_go_on_where_they_were(tmp_path):
@@ -100,7 +78,7 @@ def test_a_part_that_was_not_finished_does_not_count(tmp_path):
     parts = Parts(tmp_path / "o.csv", {})
     parts.start(resume=False)
     parts.add(FIRST)
-    (parts.folder / "00000001.arrow.draft").write_bytes(b"half of it")
+    (parts.folder / ".00000001.0a1b2c.arrow").write_bytes(b"half of it")
     again = Parts(tmp_path / "o.csv", {})
     again.start(resume=True)
     assert again.n_rows == 3

@@ -65,13 +65,10 @@ def test_rows_cannot_be_edited():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("adacap-snnn", "Unknown architecture 'adacap-snnn'. Did you mean 'adacap-snn'? Known: "),
-        ("zzz", "Unknown architecture 'zzz'. Known: adacap-batch-mlp, "),
-        (3, "Unknown architecture 3. Known: "),
+        ("adacap-snnn", "Unknown architecture 'adacap-snnn'. Did you mean 'adacap-snn'? Nearest"),
+        ("zzz", "Unknown architecture 'zzz'. Nearest"),
+        (3, "Unknown architecture 3. Nearest"),
     ],
 )
 def test_unknown_name_gets_a_suggestion(name, text):
-    message = suggest(name, PRESETS, "architecture")
-    assert message.startswith(text)
-    assert message.endswith(", tikhonov-snn.")
-    assert all(known in message for known in PRESETS)
+    assert suggest(name, PRESETS, "architecture").startswith(f"{text} of {len(PRESETS)}: ")

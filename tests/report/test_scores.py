@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics
 
 from adacap import AdaCapClassifier, AdaCapRegressor
-from adacap.report import MethodScores, baseline_scores, compare, model_scores, remarks
+from adacap.report import MethodScores, baseline_scores, model_scores, paired_difference, remarks
 from adacap.report import scores as scores_module
 
 from .conftest import TINY, split, table
@@ -63,14 +63,16 @@ def method(name, losses, **scores):
     return MethodScores(name, scores, np.asarray(losses, dtype=float), 0.1)
 
 
-def test_compare():
+def test_a_difference_is_clear_beyond_two_standard_errors():
     rng = np.random.default_rng(0)
     losses = rng.random(100)
-    worse = compare(method("a", losses + 0.5), method("b", losses + 0.01 * rng.random(100)))
+    worse = paired_difference(
+        method("a", losses + 0.5), method("b", losses + 0.01 * rng.random(100))
+    )
     assert worse.is_clear
     assert worse.difference > 0
-    assert not compare(method("a", losses), method("b", losses[::-1])).is_clear
-    assert not compare(method("a", [1.0]), method("b", [0.0])).is_clear
+    assert not paired_difference(method("a", losses), method("b", losses[::-1])).is_clear
+    assert not paired_difference(method("a", [1.0]), method("b", [0.0])).is_clear
 
 
 def test_remarks_compare_with_baselines(regression):

@@ -30,7 +30,7 @@ def test_learning_dynamics_of_classes(binary):
 
 def test_learning_dynamics_by_auc_and_without_rows_held_out():
     X, y = table()
-    model = AdaCapClassifier(select_by="auc", **TINY).fit(X, y > 0)
+    model = AdaCapClassifier(validation=(0.2, "auc"), **TINY).fit(X, y > 0)
     found = learning_dynamics(model)
     assert (found.train_name, found.valid_name) == ("cross-entropy, in nats", "AUC")
     assert found.valid.max() <= 1.0

@@ -9,25 +9,73 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from adacap import AdaCapRegressor, load
-from adacap.page import PageExistsError
+from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap.exceptions import OutputExistsError
 from adacap.report import About, build_report, write_report
 
 from .conftest import TINY, split, table
 
 FIRST = ["summary", "scores"]
-LAST = ["importance", "trained", "learning", "capacity", "memorisation", "clusters", "details"]
+LAST = [
+    "importance",
+    "effects",
+    "trained",
+    "learning",
+    "capacity",
+    "memorisation",
+    "clusters",
+    "details",
+]
 REGRESSION = [*FIRST, "predictions", "residuals", "coverage", *LAST]
 CLASSES = [*FIRST, "confusion", "roc", "reliability", *LAST]
 # Charts of each section; one per figure of the report.
 CHARTS = {
     "scores": 1, "learning": 1, "capacity": 1, "memorisation": 2, "predictions": 1,
-    "residuals": 1, "coverage": 1, "importance": 1, "clusters": 1,
+    "residuals": 1, "coverage": 1, "importance": 1, "effects": 6, "clusters": 1,
 }  # fmt: skip
 CLASS_CHARTS = {
     "scores": 1, "learning": 1, "capacity": 1, "memorisation": 2, "confusion": 1, "roc": 1,
-    "reliability": 1, "importance": 1, "clusters": 1,
+    "reliability": 1, "importance": 1, "effects": 6, "clusters": 1,
 }  # fmt: skip
+
+
+def blended(kind, quality, **options):
+    """A model fitted as a blend, and its page's sections by name."""
+    X, y = table()
+    y = y if kind is AdaCapRegressor else np.digitize(y, [0.3])
+    case = split(kind(quality=quality, random_state=0, **options), X, y)
+    page = build_report(case.model, case.X_test, case.y_test)
+    return case.model, {section.name: section for section in page.sections}, page
+
+
+@pytest.mark.parametrize("kind", [AdaCapRegressor, AdaCapClassifier])
+def test_the_members_of_a_blend_stand_in_a_table(kind, tmp_path):
+    names = ["kernel:rank", "nets:bins", "boosting", "ridge"]
+    model, sections, page = blended(kind, names, max_iter=3, width=8)
+    assert "blend" in sections
+    text = page.write(tmp_path / "r.html").read_text()
+    for word in ("kernel", "boosted trees", "linear", "ranks", "out-of-fold error"):
+        assert word in text
+    error = "log-loss" if kind is AdaCapClassifier else "in standard deviations of the target"
+    assert error in text
+    assert f"blend of {', '.join(part.name for part in model.blend_)}" in text
+
+
+def test_a_blend_without_nets_has_a_page(tmp_path):
+    model, sections, page = blended(AdaCapRegressor, ["kernel", "ridge"])
+    assert model.members_ == ()
+    assert sections.keys() >= {"blend", "learning", "capacity", "memorisation", "clusters"}
+    assert "no nets, and so no iterations" in page.write(tmp_path / "r.html").read_text()
+
+
+def test_a_blend_of_trees_alone_has_a_page(tmp_path):
+    page = blended(AdaCapClassifier, ["trees", "boosting"])[2]
+    assert "neither nets nor a kernel" in page.write(tmp_path / "r.html").read_text()
+
+
+def test_nets_alone_have_no_table_of_members(regression):
+    page = build_report(regression.model, regression.X_test, regression.y_test)
+    assert "blend" not in [section.name for section in page.sections]
 
 
 @pytest.fixture
@@ -176,7 +224,7 @@ def test_files_are_not_replaced_unless_told(regression, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("mine")
     before = path.read_bytes()
-    with pytest.raises(PageExistsError, match="Choose another name, or replace it"):
+    with pytest.raises(OutputExistsError, match="Choose another name, or replace it"):
         regression.model.report(regression.X_test, regression.y_test, path)
     assert path.read_bytes() == before
     made = write_report(

@@ -1,4 +1,4 @@
-"""New columns held against fitted ones, without an encoder."""
+"""New columns checked against the schema seen in ``fit``, without an encoder."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ FITTED = ("size", "colour")
 
 
 def order(names, n_columns, fitted=FITTED):
-    return column_order(names, n_columns, fitted, 2, owner="Model", stacklevel=1)
+    return column_order(names, n_columns, fitted, 2, owner="Model")
 
 
 def test_columns_are_found_by_name():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.tables import Table, read_table
-from adacap.tables.numbers import _LENGTH, _ROWS, NumberBlock
+from adacap.tables.encoder import _LENGTH, _ROWS, NumberBlock
 from adacap.tables.plan import ColumnPlan, Number, OneHot
+from adacap.tables.table import Table, read_table
 
 
 def matrix(seed, n, d, dtype=np.float64):

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adacap.estimators.tables import read_table
 from adacap.tables.plan import (
     Binary,
     Cells,
@@ -19,6 +18,7 @@ from adacap.tables.plan import (
     TargetMean,
     Unchanged,
 )
+from adacap.tables.table import read_table
 
 
 def read(cells):

@@ -12,8 +12,8 @@ from sklearn.utils import murmurhash3_32
 
 import adacap.lite
 from adacap import AdaCapRegressor, TableEncoder, load
-from adacap.estimators.tables import read_table
 from adacap.tables.plan import Cells, ColumnPlan
+from adacap.tables.table import read_table
 from adacap.tables.words import N_BUCKETS, hashed, is_free_text, murmur3
 
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from adacap.nn import ConvNet, TikhonovHead
 from adacap.training import Callback, Trainer, TrainingConfig, TrainingData, train
 from adacap.training.config import ELEMENTWISE, SCHEDULERS
 from adacap.training.data import SCORES
-from adacap.training.refit import UpTo
+from adacap.training.resuming import UpTo
 
 CONFIG = TrainingConfig(max_iter=20, batch_size=32)
 EXACT = {"rtol": 1e-7, "atol": 1e-9}  # float64, twenty steps
@@ -271,16 +271,6 @@ def test_elementwise_optimizers_do_not_mix_nets(optimizer, problem):
         assert_same_net(together, k, task.only(k).run(config))
 
 
-def test_nets_stop_apart(problem):
-    """A net out of patience ends as it does alone, while the others go on."""
-    config = TrainingConfig(max_iter=60, patience=4)
-    task = problem(k=4, scheme="tikhonov", dtype=torch.float64)
-    together = task.run(config)
-    for k in range(4):
-        assert_same_net(together, k, task.only(k).run(config))
-    assert len({len(history) for history in together.histories}) > 1
-
-
 # --------------------------------------------------------------------------------- progress
 
 
@@ -474,19 +464,6 @@ def test_weight_decay_shrinks_the_backbone(problem):
 
 
 # ---------------------------------------------------------------------------------- stopping
-
-
-@pytest.mark.parametrize("patience", [1, 3, 8])
-def test_patience_stops(patience, problem):
-    result = problem(n_train=20).run(TrainingConfig(max_iter=300, max_lr=0.1, patience=patience))
-    (history,), (best,) = result.histories, result.best_step
-    assert len(history) < 300
-    assert len(history) == best + patience + 1
-    assert best == int(np.argmax(history["valid_score"]))
-
-
-def test_patience_without_validation_never_stops(problem):
-    assert len(problem(n_valid=0).run(replace(CONFIG, patience=1)).histories[0]) == 20
 
 
 @pytest.mark.parametrize(("seconds", "n_most"), [(-1.0, 1), (0.05, 50_000)])

@@ -6,31 +6,32 @@ from typing import Annotated
 import typer
 
 from adacap._version import __version__
-from adacap.cli import bench, data
+from adacap.cli.advise import advise
+from adacap.cli.attached import Commands
+from adacap.cli.calibrate import calibrate
+from adacap.cli.check import check
 from adacap.cli.common import AsJson, Force, command, print_json
 from adacap.cli.evaluate import evaluate
+from adacap.cli.explain import explain
 from adacap.cli.export import export
 from adacap.cli.fit import fit
 from adacap.cli.inspect import inspect
 from adacap.cli.predict import predict
-from adacap.cli.reproduce import reproduce
 
 __all__ = ["main"]
 
 app = typer.Typer(
     name="adacap",
-    help="Neural networks for small tables.",
+    cls=Commands,
+    help="Models for small tables.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, whose texts have room on 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _command in (fit, predict, evaluate, inspect, export):
+for _command in (fit, predict, explain, evaluate, advise, check, inspect, calibrate, export):
     app.command()(_command)
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
-app.command()(reproduce)
 
 
 def _show_version(value: bool) -> None:
@@ -45,7 +46,7 @@ def _root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show version.")
     ] = False,
 ) -> None:
-    """Neural networks for small tables."""
+    """Models for small tables."""
 
 
 @app.command()
@@ -60,9 +61,9 @@ def demo(
 ) -> None:
     """Train on two tables that need no download and compare with simple methods."""
     from adacap.demo import run_demo
-    from adacap.files import check_output
+    from adacap.files import check_writable
 
-    check_output(output, force)
+    check_writable(output, force)
     if as_json:
         print_json(run_demo(output, seed, quiet=True, force=force))
     else:

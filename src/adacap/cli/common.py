@@ -7,17 +7,21 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from adacap.text import number, plus_minus, size_of, table_lines, visible
 
 if TYPE_CHECKING:
     from adacap.files import Source, TextOptions
 
 __all__ = [
-    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "Separator", "UsageError", "Weight",
-    "command", "note", "number", "plus_minus", "print_json", "print_table", "say", "size_of",
-    "split_names", "text_options",
+    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "GroupColumn", "Keep", "KeyFile",
+    "Separator", "TimeColumn", "UsageError", "Weight",
+    "command", "exit_code", "note", "number", "plus_minus", "print_json", "print_table", "say",
+    "shares", "size_of", "split_names", "text_options",
 ]  # fmt: skip
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -26,20 +30,39 @@ Weight = Annotated[
     str | None,
     typer.Option("--weight", help="Column of row weights; it is not learned from."),
 ]
+_ROWS = "Rows that are not independent"
+GroupColumn = Annotated[
+    str | None,
+    typer.Option("--group", help="Column of groups, such as a patient: none is on both sides of a "
+                 "split. It is not learned from.", rich_help_panel=_ROWS),
+]  # fmt: skip
+TimeColumn = Annotated[
+    str | None,
+    typer.Option("--time", help="Column that orders the rows: tests are on later rows. It is not "
+                 "learned from.", rich_help_panel=_ROWS),
+]  # fmt: skip
+Keep = Annotated[
+    str | None,
+    typer.Option("--keep", help="Of the columns of --group and --time, those to learn from all "
+                 "the same, with a comma.", rich_help_panel=_ROWS),
+]  # fmt: skip
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", help="File of the key that the model file is signed with."),
+]
 _TEXT = "Text files"
-_WIDE = 10_000  # columns of a terminal that cuts nothing
 Separator = Annotated[
     str | None,
-    typer.Option(help="Between cells; 'tab', or 'space' for any blanks.", show_default="found out",
+    typer.Option(help="Between cells; 'tab', or 'space' for any blanks.", show_default="detected",
                  rich_help_panel=_TEXT),
 ]  # fmt: skip
 Decimal = Annotated[
     str | None,
-    typer.Option(help="Decimal sign.", show_default="found out", rich_help_panel=_TEXT),
+    typer.Option(help="Decimal sign.", show_default="detected", rich_help_panel=_TEXT),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="Such as latin-1.", show_default="found out", rich_help_panel=_TEXT),
+    typer.Option(help="Such as latin-1.", show_default="detected", rich_help_panel=_TEXT),
 ]
 DateFormat = Annotated[
     str | None,
@@ -52,16 +75,32 @@ class UsageError(ValueError):
     """The command line asks for something that is not there: exit code 2."""
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Exit 2 for wrong usage, 1 for data, models and files that will not do; messages alone.
+def exit_code(error: BaseException) -> int:
+    """The rule of every command: 2 if the command line is wrong, 1 if the input or the work failed.
 
-    A command that is interrupted says what was kept: what the KeyboardInterrupt says, else nothing.
+    A file that is not there, or an output that cannot be written, is a wrong command line.
+
+    Examples
+    --------
+    >>> exit_code(UsageError("Unknown --task")), exit_code(FileNotFoundError("no.csv"))
+    (2, 2)
+    >>> exit_code(ValueError("no column to learn from"))
+    1
+    """
+    from adacap.exceptions import OutputError
+
+    return 2 if isinstance(error, UsageError | OutputError | FileNotFoundError) else 1
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command that ends with its message alone and the code of :func:`exit_code`; 130 on Ctrl-C.
+
+    An interrupted command says what was kept: what the KeyboardInterrupt says, else nothing.
     """
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> None:
         from adacap.exceptions import AdaCapError
-        from adacap.files import OutputExistsError
 
         try:
             with warnings.catch_warnings():
@@ -70,17 +109,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt as error:
             typer.echo(f"Interrupted: {str(error) or 'nothing was written'}.", err=True)
             raise typer.Exit(130) from error
-        except (UsageError, OutputExistsError) as error:
-            _fail(error, 2)
         except (AdaCapError, ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-            _fail(error, 1)
+            typer.echo(f"Error: {_lines(str(error)) or type(error).__name__}", err=True)
+            raise typer.Exit(exit_code(error)) from error
 
     return run
-
-
-def _fail(error: BaseException, code: int) -> None:
-    typer.echo(f"Error: {str(error) or type(error).__name__}", err=True)
-    raise typer.Exit(code) from error
 
 
 # What warnings for programmers say, in words for those who do not program.
@@ -106,18 +139,27 @@ def _show_each_once() -> Callable[..., None]:
 
 def note(text: str) -> None:
     """A line for the reader on standard error, so that standard output stays for results."""
-    typer.echo(f"Note: {text}", err=True)
+    typer.echo(f"Note: {_lines(text)}", err=True)
 
 
 def say(text: str = "", as_json: bool = False) -> None:
     """A line of the result, unless the result is JSON."""
     if not as_json:
-        typer.echo(text)
+        typer.echo(_lines(text))
+
+
+def _lines(text: str) -> str:
+    """Text of some lines, with nothing in it that a terminal obeys."""
+    return visible(text, kept="\n\t")
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; a number that is not finite becomes null."""
-    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))
+    """Print data as JSON; a number that is not finite becomes null.
+
+    What a terminal would obey is escaped, as JSON can: the text that is read is the same.
+    """
+    text = json.dumps(_finite(data), indent=2, ensure_ascii=False)
+    typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 def _finite(value: Any) -> Any:
@@ -131,47 +173,47 @@ def _finite(value: Any) -> Any:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, best: int = -1, n_text: int = 1
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    best: int = -1,
+    n_text: int | None = 1,
 ) -> None:
-    """Aligned columns, the first ``n_text`` to the left; nothing is cut, so it can be searched."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    for j, name in enumerate(columns):
-        table.add_column(name, justify="left" if j < n_text else "right", no_wrap=True)
-    for i, row in enumerate(rows):
-        table.add_row(*row, style="bold" if i == best else "")
-    console = Console(highlight=False, markup=False, width=_WIDE)
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        typer.echo(line.rstrip())
+    """Print :func:`adacap.text.table_lines`, titles and the best row in bold on a terminal."""
+    cells = [[visible(cell) for cell in row] for row in rows]
+    for i, line in enumerate(table_lines(columns, cells, n_text=n_text), start=-1):
+        typer.echo(typer.style(line, bold=True) if i in (-1, best) else line)
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """A number for people: so many significant digits, no exponent in the usual range."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if value == 0 or 1e-4 <= abs(value) < 1e7:
-        whole = len(str(int(abs(value))))
-        decimals = max(0, digits - whole) if abs(value) >= 1 else digits
-        return f"{value:,.{decimals}f}".replace("-", "−")
-    return f"{value:.{digits - 1}e}".replace("-", "−")
+def shares(text: str | None, option: str, example: str) -> list[float]:
+    """Numbers between 0 and 1 that an option names, with commas.
+
+    Examples
+    --------
+    >>> shares("0.5,0.9", "--interval", "0.9"), shares(None, "--interval", "0.9")
+    ([0.5, 0.9], [])
+    >>> shares("90", "--interval", "0.9")
+    Traceback (most recent call last):
+    adacap.cli.common.UsageError: --interval is a share between 0 and 1, got 90. Did you mean 0.9?
+    """
+    found = []
+    for part in [] if text is None else text.split(","):
+        try:
+            value = float(part)
+        except ValueError:
+            raise UsageError(f"{option} takes numbers such as {example}, got {part!r}.") from None
+        if not 0 < value < 1:
+            meant = _meant(value, option, example)
+            raise UsageError(f"{option} is a share between 0 and 1, got {value:g}.{meant}")
+        found.append(value)
+    return found
 
 
-def plus_minus(mean: float, error: float) -> str:
-    """A mean and its standard error, to the same decimal."""
-    shown = number(mean)
-    decimals = len(shown.partition(".")[2])
-    if not math.isfinite(error) or "e" in shown:
-        return f"{shown} ± {number(error, 2)}"
-    return f"{shown} ± {error:,.{decimals}f}"
-
-
-def size_of(n_bytes: int) -> str:
-    """Size of a file for people."""
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"
+def _meant(value: float, option: str, example: str) -> str:
+    """The share that a percentage was meant to be."""
+    if 1 < value < 100:
+        return f" Did you mean {value / 100:g}?"
+    return f" For example: {option} {example}."
 
 
 def split_names(texts: Iterable[str], source: Source, what: str = "column") -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import os
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +15,11 @@ from adacap.cli.common import (
     DateFormat,
     Decimal,
     Encoding,
+    GroupColumn,
+    Keep,
     Separator,
+    TimeColumn,
+    UsageError,
     Weight,
     command,
     note,
@@ -25,14 +31,16 @@ from adacap.cli.common import (
     text_options,
 )
 from adacap.cli.fit import Data, Drop, MaxRows, Members, MethodOption, TaskOption
+from adacap.progress import Steps
 
 if TYPE_CHECKING:
-    from adacap.cli.contest import Contest
+    from adacap.cli.tables import Loaded
+    from adacap.comparison import Comparison, Difference, Method
 
 __all__ = ["evaluate"]
 
 _MOST_ROWS = 50_000  # to evaluate on, unless more are asked for
-_LABELS = {"rmse": "RMSE", "r2": "R²", "accuracy": "accuracy", "auc": "AUC"}
+_OWN = "adacap"
 
 
 @command
@@ -40,7 +48,7 @@ def evaluate(
     data: Data,
     target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
     against: Annotated[
-        str, typer.Option(help="Methods and groups, with commas. See: adacap bench methods.")
+        str, typer.Option(help="Methods, with commas, such as ridge,rf,svm; more by adacap-bench.")
     ] = "ridge,rf",
     splits: Annotated[int, typer.Option(min=1, help="Random splits.")] = 10,
     test_size: Annotated[
@@ -54,6 +62,9 @@ def evaluate(
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
+    group: GroupColumn = None,
+    time_column: TimeColumn = None,
+    keep: Keep = None,
     max_rows: MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the first split.")] = 0,
     separator: Separator = None,
@@ -66,115 +77,152 @@ def evaluate(
 
     Exit code 1 if a method failed; one that is not installed is left out, with the hint.
     """
-    from adacap.cli.contest import compare, run_contest
     from adacap.cli.tables import load_rows
-    from adacap.progress import Steps
+    from adacap.comparison import ComparisonInterrupted, compare
 
     start = time.perf_counter()
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows or _MOST_ROWS,
-        seed=seed, text=text, weight=weight,
+        seed=seed, text=text, weight=weight, group=group, time=time_column, keep=keep,
     )  # fmt: skip
     for line in loaded.notes:
         note(line)
-    names = [name.strip() for name in against.split(",") if name.strip()]
-    with Steps("Evaluating", unit="fits") as steps:
-
-        def on_step(done: int, total: int, name: str) -> None:
-            steps.total = total
-            steps.update(done, text=name)
-
-        contest = run_contest(
-            loaded, names, method=method, n_estimators=n_estimators, time_limit=time_limit,
-            n_splits=splits, test_size=test_size, seed=seed, on_step=on_step,
-        )  # fmt: skip
-    if not contest.n_splits:
-        raise KeyboardInterrupt("no split was finished, so there are no scores")
-    if contest.is_interrupted:
-        note(f"Interrupted: these are the scores of {contest.n_splits} of {splits} splits.")
-        splits = contest.n_splits
-    pairs = [compare(contest, name) for name in contest.scores if name != "adacap"]
-    seconds = time.perf_counter() - start
+    own = {"method": method, "n_estimators": n_estimators, "time_limit": time_limit}
+    methods, left_out = _methods(loaded, against, own)
+    is_interrupted = False
+    try:
+        with Steps("Evaluating", unit="fits", total=splits * len(methods)) as steps:
+            found = compare(
+                methods, loaded.X, loaded.target.y, n_splits=splits, test_size=test_size,
+                random_state=seed, sample_weight=loaded.weight, groups=loaded.dependence.groups,
+                time=loaded.dependence.time,
+                on_fit=lambda done, total, name: steps.update(done, text=name),
+            )  # fmt: skip
+    except ComparisonInterrupted as stopped:
+        found, is_interrupted = stopped.finished, True
+        if not found.n_splits:
+            raise KeyboardInterrupt("no split was finished, so there are no scores") from None
+        note(f"Interrupted: these are the scores of {found.n_splits} of {splits} splits.")
+    pairs = [found.difference(_OWN, name) for name in found.scores if name != _OWN]
     if as_json:
-        print_json({**loaded.facts(), **_facts(contest, pairs, splits, seed), "seconds": seconds})
+        seconds = time.perf_counter() - start
+        more = {"left_out": left_out, "failures": found.failures, "seconds": seconds}
+        print_json({**loaded.facts(), **_facts(found, pairs, seed), **more})
     else:
         rows = f"{len(loaded.target.y):,} rows"
-        say(f"{data.name}: {rows}, target {target} ({loaded.target.task}), {splits} splits.")
+        say(
+            f"{data.name}: {rows}, target {target} ({loaded.target.task}), {found.n_splits} splits."
+        )
+        if text_of_split := loaded.dependence.text():
+            say(text_of_split)
         say()
-        _print_scores(contest)
-        _print_pairs(contest, pairs)
-    if contest.is_interrupted:
+        print_table(found.titles, found.rows(), best=0)
+        say("Mean ± standard error over the splits, corrected since they share rows; best first.")
+        _print_pairs(found, pairs)
+        for name, reason in left_out.items():
+            note(f"left out: {name}: {reason}")
+        for name, reason in found.failures.items():
+            note(f"failed: {name}: {reason}")
+    if is_interrupted:
         raise typer.Exit(130)
-    if contest.failures:
+    if found.failures:
         raise typer.Exit(1)
 
 
-def _mean_and_error(values: list[float], test_ratio: float) -> tuple[float, float]:
+def _methods(
+    loaded: Loaded, against: str, own: dict[str, Any]
+) -> tuple[dict[str, Callable[[int], Any]], dict[str, str]]:
+    """AdaCap on the table as it is, the others on the matrix of its preprocessing.
+
+    Returns a function of a seed for each, and why some are left out.
+    """
+    from adacap.cli.models import build
+    from adacap.comparison import Encoded
+
+    os.environ.setdefault("ADACAP_THREADS", str(os.cpu_count() or 1))
+    task, kind = loaded.target.task, _kind(loaded)
+    names = [name.strip() for name in against.split(",") if name.strip()]
+    others = _named([name for name in names if name != _OWN])
+    left_out = {one.name: reason for one in others if (reason := _why_not(one, kind, loaded))}
+
+    def ours(seed: int) -> Any:
+        return build(task, seed=seed, read_text=loaded.read_text, **own)
+
+    def encoded(method: Method, seed: int) -> Any:
+        return Encoded(method.build(kind, seed), task, loaded.read_text)
+
+    usable = {one.name: partial(encoded, one) for one in others if one.name not in left_out}
+    return {_OWN: ours, **usable}, left_out
+
+
+def _named(names: Sequence[str]) -> tuple[Method, ...]:
+    from adacap.comparison import MethodError, expand_methods, load_attached
+
+    has_more = True
+    try:
+        has_more = bool(load_attached())
+        return expand_methods(names)
+    except MethodError as error:
+        hint = "" if has_more else " More methods, and groups of them: pip install adacap-bench"
+        raise UsageError(f"{error}{hint}") from error
+
+
+def _kind(loaded: Loaded) -> str:
     import numpy as np
 
-    from adacap.cli.contest import corrected_error
+    if len(loaded.target.names) > 1:
+        raise UsageError("evaluate compares methods on one target at a time.")
+    if loaded.target.task == "regression":
+        return "regression"
+    return "binary" if len(np.unique(loaded.target.y)) == 2 else "multiclass"
 
-    known = np.array([value for value in values if not math.isnan(value)])
-    if not len(known):
-        return math.nan, math.nan
-    return float(known.mean()), corrected_error(known, test_ratio)
+
+def _why_not(method: Method, kind: str, loaded: Loaded) -> str:
+    """Why a method cannot be run here; empty if it can."""
+    from adacap.comparison import unavailable
+
+    if reason := unavailable(method):
+        return reason
+    if kind not in method.kinds:
+        return f"does {' and '.join(sorted(method.kinds))}, not {kind}"
+    if method.max_rows is not None and len(loaded.target.y) > method.max_rows:
+        return f"is for {method.max_rows} rows at most"
+    return ""
 
 
-def _facts(contest: Contest, pairs: list[dict[str, Any]], splits: int, seed: int) -> dict[str, Any]:
+def _facts(found: Comparison, pairs: list[Difference], seed: int) -> dict[str, Any]:
     methods = []
-    for name, scores in contest.scores.items():
+    for name, scores in found.scores.items():
         summary: dict[str, Any] = {"method": name}
         for metric, values in scores.items():
-            mean, error = _mean_and_error(values, contest.test_ratio)
-            summary[metric] = {"mean": mean, "standard_error": error, "values": values}
-        methods.append({**summary, "seconds": _mean_seconds(contest, name)})
+            summary[metric] = {**found.estimate(name, metric)._asdict(), "values": values}
+        methods.append({**summary, "seconds": found.mean_seconds(name)})
     return {
-        "splits": splits,
+        "splits": found.n_splits,
+        "test_ratio": found.test_ratio,
         "seed": seed,
-        "main_metric": contest.main,
+        "main_metric": found.main,
         "methods": methods,
-        "against": pairs,
-        "left_out": contest.left_out,
-        "failures": contest.failures,
+        "against": [pair._asdict() for pair in pairs],
     }
 
 
-def _mean_seconds(contest: Contest, name: str) -> float:
-    return sum(contest.seconds[name]) / len(contest.seconds[name])
-
-
-def _print_scores(contest: Contest) -> None:
-    sign = 1 if contest.main == "rmse" else -1
-    ratio = contest.test_ratio
-    means = {n: _mean_and_error(s[contest.main], ratio)[0] for n, s in contest.scores.items()}
-    order = sorted(means, key=lambda name: (math.isnan(means[name]), sign * means[name]))
-    rows = []
-    for name in order:
-        scores = [plus_minus(*_mean_and_error(v, ratio)) for v in contest.scores[name].values()]
-        rows.append([name, *scores, f"{_mean_seconds(contest, name):.2f}"])
-    print_table(["method", *(_LABELS[m] for m in contest.metrics), "seconds"], rows, best=0)
-    say("Mean ± standard error over the splits, corrected since they share rows; best first.")
-
-
-def _print_pairs(contest: Contest, pairs: list[dict[str, Any]]) -> None:
-    if pairs:
-        say()
-        rows = [
-            [
-                pair["method"],
-                plus_minus(pair["difference"], pair["standard_error"]),
-                f"{pair['better_in']} of {pair['n_splits']}",
-                number(pair["p_value"], 3),
-            ]
-            for pair in pairs
+def _print_pairs(found: Comparison, pairs: list[Difference]) -> None:
+    if not pairs:
+        return
+    say()
+    rows = [
+        [
+            pair.method,
+            plus_minus(pair.difference, pair.standard_error),
+            f"{pair.better_in} of {pair.n_splits}",
+            number(pair.p_value, 3),
         ]
-        label = f"{_LABELS[contest.main]} difference"
-        print_table(["adacap against", label, "adacap better in", "p-value"], rows)
-        better = "negative" if contest.main == "rmse" else "positive"
-        say(f"{better.capitalize()} differences are in favour of AdaCap. ± and p-value are of one")
-        say("test, the corrected resampled t-test: splits share rows.")
-    for name, reason in contest.left_out.items():
-        note(f"left out: {name}: {reason}")
-    for name, reason in contest.failures.items():
-        note(f"failed: {name}: {reason}")
+        for pair in pairs
+    ]
+    label = f"{found.titles[1]} difference"
+    print_table(["adacap against", label, "adacap better in", "p-value"], rows)
+    better = "negative" if found.main == "rmse" else "positive"
+    say(f"{better.capitalize()} differences are in favour of AdaCap. ± and p-value are of one")
+    say("test, the corrected resampled t-test: splits share rows.")

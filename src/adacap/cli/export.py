@@ -10,11 +10,13 @@ import typer
 from adacap.cli.common import (
     AsJson,
     Force,
+    KeyFile,
     UsageError,
     command,
     note,
     print_json,
     say,
+    shares,
     size_of,
 )
 
@@ -33,6 +35,10 @@ def export(
     ] = None,
     dtype: Annotated[str, typer.Option(help="float64 or float32, of numbers.")] = "float64",
     missing_text: Annotated[str, typer.Option(help="String for a missing text cell.")] = "",
+    interval: Annotated[
+        str | None, typer.Option(help="Coverage of lower and upper bounds, such as 0.9.")
+    ] = None,
+    key_file: KeyFile = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,19 +49,23 @@ def export(
     from adacap.cli.loading import load_model
     from adacap.exceptions import AdaCapError, suggest
     from adacap.export import compare_onnx, onnx_inputs, to_onnx
-    from adacap.files import check_output, drafted
+    from adacap.files import check_writable, drafted
 
-    check_output(onnx, force)
+    check_writable(onnx, force)
     if dtype not in ("float64", "float32"):
         raise UsageError(suggest(dtype, _TOLERANCE, "dtype"))
     kind: Any = dtype
-    estimator = load_model(model)
+    levels = shares(interval, "--interval", "0.9")
+    coverage: Any = (levels[0] if len(levels) == 1 else levels) or None
+    estimator = load_model(model, key_file)
     X, what = _rows(estimator, data)
     with drafted(onnx, force) as draft:
-        to_onnx(estimator, draft, dtype=kind, missing_text=missing_text)
+        to_onnx(estimator, draft, dtype=kind, missing_text=missing_text, coverage=coverage)
         difference = None
         if _can_check():
-            difference = compare_onnx(estimator, draft, X, dtype=kind, missing_text=missing_text)
+            difference = compare_onnx(
+                estimator, draft, X, dtype=kind, missing_text=missing_text, coverage=coverage
+            )
             if not difference <= _TOLERANCE[dtype]:
                 raise AdaCapError(
                     f"The graph differs from the model by {difference:.2g} on {what}, more than "
@@ -73,12 +83,12 @@ def export(
                 "difference": difference,
                 "checked_on": what if difference is not None else None,
                 "inputs": inputs,
-                "outputs": _outputs(estimator),
+                "outputs": _outputs(estimator, coverage),
             }
         )
         return
     say(f"{onnx} ({size_of(onnx.stat().st_size)})")
-    say(f"Inputs: {', '.join(inputs)}. Outputs: {', '.join(_outputs(estimator))}.")
+    say(f"Inputs: {', '.join(inputs)}. Outputs: {', '.join(_outputs(estimator, coverage))}.")
     if difference is None:
         note("Not checked: onnxruntime is missing. Run: pip install 'adacap[onnx]'")
     else:
@@ -91,9 +101,10 @@ def _can_check() -> bool:
     return importlib.util.find_spec("onnxruntime") is not None
 
 
-def _outputs(estimator: Any) -> list[str]:
-    is_classifier = hasattr(estimator, "predict_proba")
-    return ["prediction", "probabilities"] if is_classifier else ["prediction"]
+def _outputs(estimator: Any, coverage: Any) -> list[str]:
+    if hasattr(estimator, "predict_proba"):
+        return ["prediction", "probabilities"]
+    return ["prediction"] if coverage is None else ["prediction", "lower", "upper"]
 
 
 def _rows(estimator: Any, data: Path | None) -> tuple[Any, str]:

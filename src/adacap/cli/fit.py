@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,11 @@ from adacap.cli.common import (
     Decimal,
     Encoding,
     Force,
+    GroupColumn,
+    Keep,
+    KeyFile,
     Separator,
+    TimeColumn,
     UsageError,
     Weight,
     command,
@@ -49,13 +54,23 @@ TargetOption = Annotated[
 TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
 MethodOption = Annotated[
     str | None,
-    typer.Option("--method", help="A preset of adacap.make.", show_default="the default net"),
+    typer.Option("--method", help="A preset of adacap.make.", show_default="a blend"),
 ]
 Members = Annotated[
     int | None,
-    typer.Option("--n-estimators", min=1, help="Nets, one per fold.", show_default="5; classes: 1"),
+    typer.Option("--n-estimators", min=1, help="Nets alone, one per fold.", show_default="blend"),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, with commas.")]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for what is done so far: the same command goes on from it after a crash. "
+        "Removed when the model is saved."
+    ),
+]
+CheckpointEvery = Annotated[
+    float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
+]
 MaxRows = Annotated[
     int | None,
     typer.Option(min=2, help="Rows to draw from a larger table.",
@@ -68,13 +83,15 @@ class Outcome:
     """What is known after training.
 
     ``facts`` is what ``--json`` prints, ``scorer`` the model that was scored, ``rows`` those that
-    the model was fitted on, and the two parts that the scorer was fitted and tested on.
+    the model was fitted on, and the two parts that the scorer was fitted and tested on;
+    ``checkpoint`` is to be removed when all is written.
     """
 
     model: Any
     facts: dict[str, Any] = field(default_factory=dict)
     scorer: Any = None
     rows: tuple[Any, ...] = ()
+    checkpoint: Any = None
 
 
 @command
@@ -93,6 +110,9 @@ def fit(
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
+    group: GroupColumn = None,
+    time_column: TimeColumn = None,
+    keep: Keep = None,
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
     ] = 0.2,
@@ -101,6 +121,9 @@ def fit(
     ] = True,
     max_rows: MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
+    checkpoint: CheckpointOption = None,
+    checkpoint_every: CheckpointEvery = 10.0,
+    key_file: KeyFile = None,
     force: Force = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -113,18 +136,27 @@ def fit(
     A part of the rows is held out: the scores come from a model trained on the rest. The model
     that is saved is then trained on all rows, unless --no-refit.
     """
+    from adacap.checkpoint import Checkpoint
+    from adacap.cli.loading import read_key
     from adacap.cli.tables import load_rows
-    from adacap.files import check_output
+    from adacap.files import check_writable
 
     start = time.perf_counter()
     for path in (output, *([report] if report else [])):
-        check_output(path, force)
+        check_writable(path, force)
+    told = {"--output": output, "--report": report, "--checkpoint": checkpoint}
+    _refuse_same(DATA=data, **{role: path for role, path in told.items() if path is not None})
+    key = read_key(key_file)
     if report is not None and not test_size:
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
+    if checkpoint is not None:
+        check_writable(checkpoint, force=True)
+        if checkpoint.exists():
+            note(f"Going on from the checkpoint {checkpoint}.")
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
-        weight=weight,
+        weight=weight, group=group, time=time_column, keep=keep,
     )  # fmt: skip
     _say_rows(loaded, as_json)
     _say_columns(loaded, method, seed, as_json)
@@ -136,10 +168,15 @@ def fit(
         "seed": seed,
         "read_text": loaded.read_text,
     }
-    outcome = _train(loaded, options, test_size, refit, as_json)
-    _save(outcome.model, output, force)
+    keeping: Any = None
+    if checkpoint is not None:
+        keeping = partial(Checkpoint, checkpoint, every_seconds=checkpoint_every, keep=True)
+    outcome = _train(loaded, options, test_size, refit, as_json, keeping)
+    outcome.model.save(output, force=force, key=key)
     if report is not None:
         _write_report(outcome, loaded, report, output, force)
+    if outcome.checkpoint is not None:
+        outcome.checkpoint.remove()
     outcome.facts |= {
         "model": str(output),
         "report": None if report is None else str(report),
@@ -153,6 +190,15 @@ def fit(
     _say_end(outcome, output, report, loaded)
 
 
+def _refuse_same(**paths: Path) -> None:
+    """Refuse one file in two roles, of which the later would replace the earlier."""
+    seen: dict[Path, str] = {}
+    for role, path in paths.items():
+        other = seen.setdefault(path.resolve(), role)
+        if other != role:
+            raise UsageError(f"{other} and {role} are the same file, {path}. Name another.")
+
+
 # ------------------------------------------------------------------------------ training
 
 
@@ -162,35 +208,41 @@ def _train(
     test_size: float,
     refit: bool,
     as_json: bool,
+    keeping: Any,
 ) -> Outcome:
     import numpy as np
 
     from adacap.cli.models import repeated_rows, split
 
     everything = np.arange(len(loaded.target.y))
-    train, test = split(loaded.target, test_size, options["seed"])
+    dependence = loaded.dependence.of(everything)
+    train, test = split(loaded.target, test_size, options["seed"], dependence)
     if not len(test):
         if test_size:
             note("Too few rows to hold out a test part: there are no scores.")
-        model = _fit_rows(loaded, options, everything, "Fitting", as_json)
-        return Outcome(model, _model_facts(model, len(everything), 0, refit=False))
+        kept = keeping and keeping(part="model")
+        model = _fit_rows(loaded, options, everything, "Fitting", as_json, kept)
+        facts = _model_facts(model, len(everything), 0, refit=False)
+        return Outcome(model, facts, checkpoint=kept)
     say(f"Scores come from a model on {len(train):,} rows, tested on {len(test):,}.", as_json)
     if text := repeated_rows(loaded.target, loaded.X, train, test):
         loaded.notes.append(text)
         note(text)
-    model = _fit_rows(loaded, options, train, "Fitting for scores", as_json)
+    kept = keeping and keeping(part="scores")
+    model = _fit_rows(loaded, options, train, "Fitting for scores", as_json, kept)
     scores = _scores(model, loaded, train, test)
     intervals = _coverage(model, loaded, test)
     if not as_json:
         _say_scores(scores, intervals, loaded)
     n_rows, scorer = len(train), model
     if refit:
-        model = _fit_rows(loaded, options, everything, "Fitting on all rows", as_json)
+        kept = keeping and keeping(part="model")
+        model = _fit_rows(loaded, options, everything, "Fitting on all rows", as_json, kept)
         n_rows = len(everything)
     facts = _model_facts(model, n_rows, len(test), refit)
     found = {method: _plain_keys(each) for method, each in scores.items()}
     facts |= {"scores": found, "intervals": intervals}
-    return Outcome(model, facts, scorer, (everything if refit else train, train, test))
+    return Outcome(model, facts, scorer, (everything if refit else train, train, test), kept)
 
 
 def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
@@ -199,17 +251,23 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
     return {name.lower().translate(signs): value for name, value in scores.items()}
 
 
-def _fit_rows(loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool) -> Any:
+def _fit_rows(
+    loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool, checkpoint: Any
+) -> Any:
     from adacap.cli.models import build, describe, enough_rows
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
     with enough_rows(model, len(rows)), warnings.catch_warnings():
         if not quiet and label != "Fitting on all rows":
-            say(f"Method: {describe(model, len(rows))}.")
+            dependence = loaded.dependence.of(rows)
+            say(f"Method: {describe(model, len(rows), dependence)}.")
         model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
-        model.fit(loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows))
+        model.fit(
+            loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows),
+            checkpoint=checkpoint, **loaded.dependence.of(rows),
+        )  # fmt: skip
     model.set_params(callbacks=None)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model
@@ -243,6 +301,7 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
     return {
         "asked": _COVERAGE,
         "method": method,
+        "promise": model.intervals_.describe(_COVERAGE),
         "coverage": np.mean(inside, axis=0),
         "mean_width": np.mean(bounds[..., 1] - bounds[..., 0], axis=0),
     }
@@ -250,6 +309,7 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
 
 def _write_report(outcome: Outcome, loaded: Loaded, path: Path, output: Path, force: bool) -> None:
     """Page about the saved model."""
+    from adacap.exceptions import AdaCapError
     from adacap.report import About, write_report
 
     if not outcome.rows:  # too few rows for a test part
@@ -269,13 +329,11 @@ def _write_report(outcome: Outcome, loaded: Loaded, path: Path, output: Path, fo
         )  # fmt: skip
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model {output} is kept, without a report") from None
-
-
-def _save(model: Any, path: Path, force: bool) -> None:
-    from adacap.files import drafted
-
-    with drafted(path, force) as draft:
-        model.save(draft)
+    except Exception as error:
+        raise AdaCapError(
+            f"The model {output} is kept, but its report could not be written: "
+            f"{str(error) or type(error).__name__}"
+        ) from error
 
 
 def _model_facts(model: Any, n_rows: int, n_test: int, refit: bool) -> dict[str, Any]:
@@ -289,6 +347,7 @@ def _model_facts(model: Any, n_rows: int, n_test: int, refit: bool) -> dict[str,
         "effective_dof": model.effective_dof_,
         "n_iter": model.n_iter_,
         "columns": model.encoder_.summary(),
+        "split": model.settings_.split_text,
         "scores": None,
         "intervals": None,
     }
@@ -313,6 +372,8 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
             "once.",
             as_json,
         )
+    if text := loaded.dependence.text():
+        say(text, as_json)
 
 
 def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:

@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import AsJson, command, note, number, print_json, print_table, say, size_of
+from adacap.cli.common import (
+    AsJson,
+    KeyFile,
+    command,
+    note,
+    number,
+    print_json,
+    print_table,
+    say,
+    size_of,
+)
 
 if TYPE_CHECKING:
-    from adacap.lite.files import Json, Tensors
+    from adacap.estimators.settings import Share
+    from adacap.modelfile.archive import Json, Tensors
+    from adacap.modelfile.contents import ModelFile
+    from adacap.tables.plan import ColumnPlan
 
 __all__ = ["inspect"]
 
@@ -21,32 +34,33 @@ def inspect(
     capacity: Annotated[
         bool, typer.Option(help="Also show the capacity readings; loads torch.")
     ] = True,
+    key_file: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a model file holds: what it is, its columns, λ, training, versions, sizes.
 
     With --no-capacity torch is not loaded.
     """
-    from adacap.estimators.settings import Settings
-    from adacap.exceptions import ModelFileError
+    from adacap.cli.loading import read_key
+    from adacap.exceptions import ModelFileError, SignatureError
     from adacap.files import MissingFileError
-    from adacap.lite.files import read
+    from adacap.modelfile.contents import read_model
 
     if not model.is_file():
         raise MissingFileError(f"There is no model file {model}.")
     try:
-        description, tensors = read(model)
-        facts = _facts(model, description, tensors)
-        settings = Settings.from_dict(facts["settings"])
+        file = read_model(model, read_key(key_file))
+    except SignatureError:
+        raise
     except ModelFileError as error:
-        raise ModelFileError(f"{model} is no model file: {error}") from error
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{model} has a malformed description: {error!r}.") from error
+        reason = str(error).removeprefix(f"Cannot load {str(model)!r}: ")
+        raise ModelFileError(f"{model} is no model file: {reason}") from error
+    facts = _facts(model, file)
     readings = _capacity(model) if capacity else None
     if as_json:
         print_json({**facts, "capacity": _readings(readings)})
         return
-    _print(facts, str(settings))
+    _print(facts, str(file.settings))
     if readings is not None:
         say()
         say(str(readings))
@@ -55,10 +69,11 @@ def inspect(
 # --------------------------------------------------------------------------------- facts
 
 
-def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
+def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
+    model = file.description
     members = model["members"]
-    lams = [member["lam"] for member in members if member["lam"] is not None]
-    dofs = [m["effective_dof"] for m in members if m["effective_dof"] is not None]
+    lam, dof = _closed_form(file)
+    nets = [group for group in model["groups"] if group["kind"] == "nets"]
     return {
         "file": str(path),
         "bytes": path.stat().st_size,
@@ -69,16 +84,44 @@ def _facts(path: Path, model: Json, tensors: Tensors) -> dict[str, Any]:
         "provenance": model["provenance"],
         "target": {"names": model["provenance"]["targets"], **_target(model["codec"])},
         "scheme": model["scheme"],
-        "backbone": [{k: v for k, v in g.items() if k != "layers"} for g in model["groups"]],
+        "blend": [_share(share) for share in file.settings.blend],
+        "backbone": [{k: v for k, v in g.items() if k != "layers"} for g in nets],
         "n_networks": len(members),
-        "n_parameters": _count_parameters(tensors),
-        "lambda": _geometric_mean(lams),
-        "effective_dof": sum(dofs) / len(dofs) if dofs else None,
+        "n_parameters": _count_parameters(file.tensors),
+        "lambda": lam,
+        "effective_dof": dof,
         "training": [_training(member) for member in members],
+        "intervals": _intervals(file),
         "preprocessing": model["encoder"]["policy"],
-        "columns": [_column(plan) for plan in model["encoder"]["columns"]],
+        "columns": [_column(plan) for plan in file.encoder.columns],
         "parameters": model["parameters"],
+        "split": file.settings.split_text,
         "settings": model["settings"],
+    }
+
+
+def _closed_form(file: ModelFile) -> tuple[float | None, float | None]:
+    """λ and effective degrees of freedom, of a blend as training read them."""
+    if file.readings is not None:
+        return file.readings.lambda_, file.readings.effective_dof
+    members = file.description["members"]
+    lams = [member["lam"] for member in members if member["lam"] is not None]
+    dofs = [m["effective_dof"] for m in members if m["effective_dof"] is not None]
+    return _geometric_mean(lams), sum(dofs) / len(dofs) if dofs else None
+
+
+def _intervals(file: ModelFile) -> str | None:
+    """What intervals, or sets of classes, of 90 % rest on and promise; None without any."""
+    from adacap.modelfile.lite_intervals import promise
+
+    return promise(file, 0.9)
+
+
+def _share(share: Share) -> dict[str, Any]:
+    """A member of a blend, those of weight 0 included, which the file does not hold."""
+    kind, _, encoding = share.name.partition(":")
+    return {"name": share.name, "kind": kind, "encoding": encoding or None} | {
+        key: getattr(share, key) for key in ("weight", "error", "seconds")
     }
 
 
@@ -89,8 +132,8 @@ def _target(codec: Json) -> dict[str, Any]:
 
 
 def _count_parameters(tensors: Tensors) -> int:
-    """Numbers that predictions use: backbones and output layers."""
-    used = (".backbone.", ".output.")
+    """Numbers that predictions use: of backbones, output layers, other members and encodings."""
+    used = (".backbone.", ".output.", ".predictor.", ".encoding.")
     return sum(array.size for name, array in tensors.items() if any(u in name for u in used))
 
 
@@ -118,17 +161,15 @@ def _training(member: Json) -> dict[str, Any]:
     }
 
 
-def _column(plan: Json) -> dict[str, Any]:
-    from adacap.tables.plan import ColumnPlan
+def _column(plan: ColumnPlan) -> dict[str, Any]:
     from adacap.tables.telling import tell_column
 
-    read = ColumnPlan.from_dict(plan)
     return {
-        "column": read.name,
-        "kind": read.kind,
-        "treatment": read.treatment,
-        "outputs": len(read.outputs),
-        **tell_column(read).facts(),
+        "column": plan.name,
+        "kind": plan.kind,
+        "treatment": plan.treatment,
+        "outputs": len(plan.outputs),
+        **tell_column(plan).facts(),
     }
 
 
@@ -159,11 +200,15 @@ def _readings(capacity: Any) -> dict[str, Any] | None:
 
 
 def _print(facts: dict[str, Any], settings: str) -> None:
-    nets = f"{facts['n_networks']} nets" if facts["n_networks"] > 1 else "1 net"
+    nets = "1 net" if facts["n_networks"] == 1 else f"{facts['n_networks']} nets"
+    if facts["blend"]:
+        n_members = sum(share["weight"] > 0 for share in facts["blend"])
+        members = f"blend of {n_members} member{'s' * (n_members > 1)}"
+        nets = f"{members}, {nets} among them" if facts["n_networks"] else members
     say(f"{facts['file']} ({size_of(facts['bytes'])}), written by adacap {facts['adacap_version']}")
     say(
         f"{facts['estimator']} ({facts['task']}), {nets}, {facts['n_parameters']:,} parameters, "
-        f"scheme {facts['scheme']}, {_backbone(facts['backbone'])}"
+        f"scheme {facts['scheme']}{_backbone(facts['backbone'])}"
     )
     origin = facts["provenance"]
     say(
@@ -172,13 +217,21 @@ def _print(facts: dict[str, Any], settings: str) -> None:
         f"NumPy {origin['numpy']}, scikit-learn {origin['scikit_learn']}"
     )
     say(f"Target: {_target_text(facts['target'])}")
+    say(f"Held out: {facts['split']}")
     if facts["lambda"] is not None:
         dof = number(facts["effective_dof"], 3)
         say(f"λ {number(facts['lambda'], 3)}, {dof} effective degrees of freedom")
+    if facts["intervals"] is not None:
+        what = "Sets" if facts["task"] == "classification" else "Intervals"
+        say(f"{what} of 90 % by {facts['intervals']}")
     say()
     _print_columns(facts)
-    say()
-    _print_training(facts["training"])
+    if facts["blend"]:
+        say()
+        _print_blend(facts["blend"], facts["task"])
+    if facts["training"]:
+        say()
+        _print_training(facts["training"])
     say()
     say("Settings:")
     for line in settings.splitlines():
@@ -186,12 +239,14 @@ def _print(facts: dict[str, Any], settings: str) -> None:
 
 
 def _backbone(groups: list[dict[str, Any]]) -> str:
+    if not groups:
+        return ""
     first = groups[0]
     if first["factory"]:
-        return f"backbone by {first['factory']}"
+        return f", backbone by {first['factory']}"
     kinds = {(g["name"], g["width"], g["depth"], str(g["options"])) for g in groups}
     mixed = " and others" if len(kinds) > 1 else ""
-    return f"backbone {first['name']} of width {first['width']}, depth {first['depth']}{mixed}"
+    return f", backbone {first['name']} of width {first['width']}, depth {first['depth']}{mixed}"
 
 
 def _target_text(target: dict[str, Any]) -> str:
@@ -220,6 +275,22 @@ def _print_columns(facts: dict[str, Any]) -> None:
 def _reading(column: dict[str, Any]) -> str:
     is_read = column["read_as"] in ("number", "date", "text") or column["bad_cells"]
     return f"{column['read_as']} {column['note']}" if is_read else ""
+
+
+def _print_blend(blend: list[dict[str, Any]], task: str) -> None:
+    rows = [
+        [
+            f"  {share['kind']}",
+            share["encoding"] or "",
+            f"{share['weight']:.3f}" if share["weight"] else "left out",
+            number(share["error"]),
+            number(share["seconds"], 2),
+        ]
+        for share in blend
+    ]
+    unit = "log-loss" if task == "classification" else "in standard deviations of the target"
+    say(f"Members, by weight; out-of-fold errors {unit}:")
+    print_table(["  member", "encoding", "weight", "error", "seconds"], rows, n_text=2)
 
 
 def _print_training(training: list[dict[str, Any]]) -> None:

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adacap.exceptions import ModelFileError
+from adacap.exceptions import ModelFileError, SignatureError, nearest
 
 if TYPE_CHECKING:
+    from adacap.cli.asked import Asked
     from adacap.files import Source
 
-__all__ = ["file_kinds", "find_columns", "load_model", "output_columns"]
+__all__ = ["file_kinds", "find_columns", "load_model", "output_columns", "read_key"]
 
 _MOST_SHOWN = 10
 
 
-def load_model(path: Path) -> Any:
-    """Fitted estimator of a model file."""
+def read_key(path: Path | None) -> bytes | None:
+    """The key in a file, without blanks and line breaks around it; None without a file."""
+    from adacap.cli.common import UsageError
+    from adacap.files import MissingFileError
+
+    if path is None:
+        return None
+    if not path.is_file():
+        raise MissingFileError(f"There is no key file {path}.")
+    key = path.read_bytes().strip()
+    if not key:
+        raise UsageError(f"The key file {path} is empty.")
+    return key
+
+
+def load_model(path: Path, key_file: Path | None = None) -> Any:
+    """Fitted estimator of a model file, signed with the key if there is one."""
     from adacap import load
     from adacap.files import MissingFileError
 
     if not path.is_file():
         raise MissingFileError(f"There is no model file {path}.")
+    key = read_key(key_file)
     try:
-        return load(path)
+        return load(path, key=key)
+    except SignatureError:
+        raise
     except ModelFileError as error:
         raise ModelFileError(
             f"{error} Model files are written by adacap fit, or by save in Python."
@@ -54,7 +72,7 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
     others = [name for name in source.names if name not in names]
     lines = []
     for name in missing[:_MOST_SHOWN]:
-        near = difflib.get_close_matches(name, others, n=1, cutoff=0.5)
+        near = nearest(name, others, cutoff=0.5)
         lines.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
     more = ", …" if len(missing) > _MOST_SHOWN else ""
     raise FileError(
@@ -82,27 +100,50 @@ def file_kinds(model: Any, columns: Sequence[str], has_format: bool = False) -> 
     }
 
 
-def output_columns(model: Any, X: Any, interval: float | None) -> dict[str, Any]:
+def output_columns(model: Any, X: Any, asked: Asked) -> dict[str, Any]:
     """Predictions of a batch as named columns."""
     if hasattr(model, "predict_proba"):
-        shares = model.predict_proba(X)
-        labels = model.classes_[shares.argmax(axis=1)]
-        columns = {"class": labels}
-        for k, label in enumerate(model.classes_):
-            columns[f"probability_{label}"] = shares[:, k]
-        return columns
+        return _class_columns(model, X, asked)
     values = model.predict(X)
-    bounds = None if interval is None else model.predict_interval(X, coverage=interval)
-    if values.ndim == 1:
-        columns = {"prediction": values}
-        if bounds is not None:
-            columns |= {"lower": bounds[:, 0], "upper": bounds[:, 1]}
-        return columns
-    columns = {}
-    for k, name in enumerate(_target_names(model, values.shape[1])):
-        columns[f"prediction_{name}"] = values[:, k]
-        if bounds is not None:
-            columns |= {f"lower_{name}": bounds[:, k, 0], f"upper_{name}": bounds[:, k, 1]}
+    columns = values[:, None] if values.ndim == 1 else values
+    more = _columns_beside(model, X, asked, columns.shape)
+    names = [""] if values.ndim == 1 else _target_names(model, columns.shape[1])
+    found = {}
+    for k, name in enumerate(names):
+        end = f"_{name}" if name else ""
+        found[f"prediction{end}"] = columns[:, k]
+        for (kind, level), column in more.items():
+            found[f"{kind}{end}{level}"] = column[:, k]
+    return found
+
+
+def _columns_beside(
+    model: Any, X: Any, asked: Asked, shape: tuple[int, int]
+) -> dict[tuple[str, str], Any]:
+    """Bounds and quantiles ``(n, n_targets)``, by their kind and what tells several apart."""
+    found: dict[tuple[str, str], Any] = {}
+    if asked.coverages:
+        bounds = model.predict_interval(X, list(asked.coverages)).reshape(*shape, -1, 2)
+        for i, level in enumerate(asked.coverages):
+            end = f"_{100 * level:g}" if len(asked.coverages) > 1 else ""
+            found["lower", end], found["upper", end] = bounds[:, :, i, 0], bounds[:, :, i, 1]
+    if asked.quantiles:
+        values = model.predict_quantiles(X, list(asked.quantiles)).reshape(*shape, -1)
+        for i, level in enumerate(asked.quantiles):
+            found["quantile", f"_{level:g}"] = values[:, :, i]
+    return found
+
+
+def _class_columns(model: Any, X: Any, asked: Asked) -> dict[str, Any]:
+    """Class, probabilities and sets of classes."""
+    shares = model.predict_proba(X)
+    columns: dict[str, Any] = {"class": model.classes_[shares.argmax(axis=1)]}
+    for k, label in enumerate(model.classes_):
+        columns[f"probability_{label}"] = shares[:, k]
+    for level in asked.sets:
+        end = f"_{100 * level:g}" if len(asked.sets) > 1 else ""
+        inside = model.predict_set(X, level)
+        columns[f"set{end}"] = ["|".join(map(str, model.classes_[row])) for row in inside]
     return columns
 
 

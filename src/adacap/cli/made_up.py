@@ -23,7 +23,7 @@ def made_up_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
     Examples
     --------
     >>> from adacap.estimators import TableEncoder
-    >>> from adacap.estimators.tables import read_table
+    >>> from adacap.tables.table import read_table
     >>> encoder = TableEncoder().fit(read_table([[1.0, "a"], [2.0, "b"], [4.0, "a"]]))
     >>> made_up_rows(encoder, 4).shape
     (4, 2)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from adacap.cli.targets import Target
 
 __all__ = [
-    "build", "column_doubts", "describe", "encode", "enough_rows", "fitted_encoder",
+    "build", "column_doubts", "describe", "enough_rows", "fitted_encoder",
     "repeated_rows", "split",
 ]  # fmt: skip
 
@@ -40,7 +40,7 @@ def build(
     AdaCapRegressor(n_estimators=8, random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Known: ...
+    adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
     from adacap.estimators.preprocessing import encoder_options
@@ -67,14 +67,27 @@ def build(
     return model
 
 
-def describe(model: Any, n_rows: int) -> str:
+def describe(model: Any, n_rows: int, dependence: dict[str, Any] | None = None) -> str:
     """A model in words, such as ``AdaCapRegressor, 5 nets (one per fold)``."""
+    from adacap.estimators.quality import NETS_ALONE
     from adacap.estimators.settings import resolve
 
-    settings = resolve(model, n_rows)
-    n = settings.n_estimators
+    settings = resolve(model, n_rows, split=_row_split(model, n_rows, dependence))
+    n, name = settings.n_estimators, type(model).__name__
+    if settings.members != NETS_ALONE:
+        return f"{name}, a blend in {n} folds of {', '.join(settings.members)}"
     folds = " (one per fold)" if settings.validation == "folds" else ""
-    return f"{type(model).__name__}, {n} {'net' if n == 1 else 'nets'}{folds}"
+    return f"{name}, {n} {'net' if n == 1 else 'nets'}{folds}"
+
+
+def _row_split(model: Any, n_rows: int, dependence: dict[str, Any] | None) -> Any:
+    from adacap.estimators.dependence import folds_wanted, read_dependence, split_folds
+
+    found = dependence and read_dependence(dependence.get("groups"), dependence.get("time"), n_rows)
+    if not found or model.validation not in ("auto", "folds"):
+        return None
+    n_folds = folds_wanted(found, model.n_estimators, n_rows)
+    return split_folds(found, n_folds, n_rows, None, 0)[0]
 
 
 @contextmanager
@@ -92,23 +105,31 @@ def enough_rows(model: Any, n_rows: int) -> Iterator[None]:
         ) from error
 
 
-def split(target: Target, test_size: float, seed: int) -> tuple[Index, Index]:
-    """Rows to train on and to test on; each class gives its share, training first."""
-    from adacap.estimators.rows import hold_out
+def split(
+    target: Target, test_size: float, seed: int, dependence: dict[str, Any] | None = None
+) -> tuple[Index, Index]:
+    """Rows to train on and to test on; each class gives its share, training first.
 
-    n_rows, rng = len(target.y), np.random.default_rng([seed, 1])
-    if target.task == "regression":
-        return hold_out(n_rows, test_size, n_rows, None, rng)
-    strata = np.unique(target.y, return_inverse=True)[1].astype(np.intp)
-    train, test = hold_out(n_rows, test_size, n_rows, strata, rng)
-    return train, test[np.isin(strata[test], strata[train])]
+    With groups, the test part is of whole groups; with time, of the last rows.
+    """
+    from adacap.comparison import split_dependent, split_rows
+    from adacap.estimators.dependence import read_dependence
+
+    by_class = target.task == "classification"
+    if not dependence:
+        return split_rows(target.y, test_size, seed, by_class=by_class)
+    if not test_size:
+        return np.arange(len(target.y)), np.arange(0)
+    found = read_dependence(dependence.get("groups"), dependence.get("time"), len(target.y))
+    assert found is not None
+    return split_dependent(found, target.y, test_size, seed, by_class=by_class)
 
 
 def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
     """Encoder that a model would learn on all rows, to say what becomes of the columns."""
     from adacap.estimators.encoder import TableEncoder
     from adacap.estimators.preprocessing import encoder_options
-    from adacap.estimators.tables import read_table
+    from adacap.tables.table import read_table
 
     encoder = TableEncoder(**encoder_options(model.preprocessing))
     return encoder.fit(read_table(X), _coded(target, target.y))
@@ -116,8 +137,8 @@ def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
 
 def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
     """Sentences about leaks and a target that is hard to learn, with row numbers of the file."""
-    from adacap.estimators.tables import read_table
     from adacap.estimators.telling import doubts
+    from adacap.tables.table import read_table
 
     is_class = target.task == "classification"
     numbers = np.flatnonzero(target.known) + 1
@@ -126,7 +147,7 @@ def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
 
 def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:
     """Sentence about test rows that are training rows too; empty if they are few."""
-    from adacap.estimators.tables import read_table
+    from adacap.tables.table import read_table
 
     keys = read_table(X).row_keys()
     codes = np.unique(target.y.reshape(len(target.y), -1), axis=0, return_inverse=True)[1]
@@ -146,18 +167,3 @@ def _coded(target: Target, y: Array) -> Any:
 
     codec: Any = ClassCodec if target.task == "classification" else RegressionCodec
     return codec.fit(y).encode(y)
-
-
-def encode(
-    target: Target, X_train: Any, y_train: Array, X_test: Any, read_text: bool | str = True
-) -> tuple[Array, Array]:
-    """Tables as AdaCap's default preprocessing gives them to a net."""
-    from adacap.estimators.encoder import TableEncoder
-    from adacap.estimators.tables import read_table
-
-    encoder = TableEncoder(read_text=read_text).set_output(transform="default")
-    x_train = encoder.fit_transform(read_table(X_train), _coded(target, y_train))
-    x_test = encoder.transform(read_table(X_test))
-    if x_train.shape[1] == 0:  # no column says anything
-        return np.zeros((len(x_train), 1)), np.zeros((len(x_test), 1))
-    return x_train, x_test

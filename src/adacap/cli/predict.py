@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli.asked import Asked
 from adacap.cli.common import (
     AsJson,
     DateFormat,
     Decimal,
     Encoding,
     Force,
+    KeyFile,
     Separator,
     UsageError,
     command,
     note,
     print_json,
     say,
+    shares,
     size_of,
     split_names,
     text_options,
@@ -28,7 +31,7 @@ from adacap.cli.common import (
 if TYPE_CHECKING:
     from adacap.files import Parts, Source, TextOptions
 
-__all__ = ["predict"]
+__all__ = ["Job", "Model", "as_matrix", "predict"]
 
 Model = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
 
@@ -46,7 +49,15 @@ def predict(
         ),
     ],
     interval: Annotated[
-        float | None, typer.Option(help="Coverage of intervals, such as 0.9; regression only.")
+        str | None,
+        typer.Option(help="Coverage of intervals, such as 0.9 or 0.5,0.9; regression only."),
+    ] = None,
+    quantiles: Annotated[
+        str | None, typer.Option(help="Quantiles, such as 0.1,0.5,0.9; regression only.")
+    ] = None,
+    sets: Annotated[
+        str | None,
+        typer.Option("--set", help="Coverage of sets of classes, such as 0.9; of a classifier."),
     ] = None,
     id_columns: Annotated[
         list[str] | None, typer.Option("--id", help="Columns to keep, with commas.")
@@ -61,9 +72,17 @@ def predict(
         float | None,
         typer.Option(min=0.1, help="Seconds to predict for; --resume goes on later."),
     ] = None,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="In text files, put ' before text that a spreadsheet would run as a formula.",
+        ),
+    ] = False,
     batch_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows at a time.", show_default="32768")
     ] = None,
+    key_file: KeyFile = None,
     force: Force = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -73,10 +92,12 @@ def predict(
 ) -> None:
     """Predict the rows of a table, in their order, at constant memory.
 
-    Columns written: prediction, with --interval lower and upper; for several targets one of each
-    per target; for a classifier class and one probability per class.
+    Columns written: prediction, with --interval lower and upper (lower_50, upper_50, ... where
+    there are several), with --quantiles quantile_0.1 and so on; for several targets one of each per
+    target; for a classifier class and one probability per class, with --set the set of classes
+    that the row may have, joined by |.
     """
-    from adacap.files import check_output
+    from adacap.files import OutputError, check_writable
     from adacap.files.formats import output_format
     from adacap.files.unpacking import Unpacked
 
@@ -87,14 +108,15 @@ def predict(
     if to_stdout:
         draft = Unpacked("predictions.csv", output)  # lives as long as this call
         output = draft.path
-    check_output(output, force)
+    check_writable(output, force)
     output_format(output)
-    if interval is not None and not 0 < interval < 1:
-        raise UsageError(
-            f"--interval is a share between 0 and 1, got {interval:g}.{_did_you_mean(interval)}"
-        )
+    asked = Asked(
+        tuple(shares(interval, "--interval", "0.9")),
+        tuple(shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
+        tuple(shares(sets, "--set", "0.9")),
+    )
     text = text_options(separator, decimal, encoding, date_format)
-    job = _Job(model, data, interval, text)
+    job = Job(model, data, asked, text, key_file)
     job.keep(id_columns or [], keep_columns)
     parts = job.parts(output, batch_rows)
     parts.start(resume)
@@ -106,11 +128,16 @@ def predict(
         if not is_done:
             note(f"The time limit was reached: {_kept(parts, job.source)}.")
             raise typer.Exit(1)
-        n_rows = parts.finish(force)
+        n_rows = parts.finish(force, escape_formulas=escape_formulas)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_kept(parts, job.source)) from None
     except typer.Exit:
         raise
+    except (OSError, MemoryError) as error:  # a full disk: what is done can be gone on with
+        if to_stdout or isinstance(error, OutputError | FileNotFoundError):
+            parts.discard()
+            raise
+        raise OSError(f"{error or 'Memory ran out'}: {_kept(parts, job.source)}.") from error
     except BaseException:
         parts.discard()
         raise
@@ -122,8 +149,11 @@ def predict(
         "rows": n_rows,
         "resumed_at": before,
         "columns": job.columns,
-        "interval": interval,
+        "interval": _one_or_all(asked.coverages),
+        "quantiles": list(asked.quantiles) or None,
+        "set": _one_or_all(asked.sets),
         "interval_method": job.method,
+        "interval_promise": job.promises,
         "seconds": seconds,
         "predict_seconds": job.seconds,
     }
@@ -134,8 +164,8 @@ def predict(
         _print_file(output)
         return
     say(_speed(n_rows, n_rows - before, job.seconds, seconds))
-    if interval is not None:
-        say(f"{100 * interval:g} % intervals by method {job.method}.")
+    for text_of_one in job.promises or ():
+        say(text_of_one)
     say(f"{output} ({size_of(output.stat().st_size)}): {', '.join(job.columns)}")
 
 
@@ -164,17 +194,9 @@ def _speed(n_rows: int, n_now: int, predicting: float, all_in_all: float) -> str
     )
 
 
-def _did_you_mean(interval: float) -> str:
-    """The share that a percentage was meant to be.
-
-    Examples
-    --------
-    >>> _did_you_mean(90), _did_you_mean(-1)
-    (' Did you mean 0.9?', ' For example: --interval 0.9.')
-    """
-    if 1 < interval < 100:
-        return f" Did you mean {interval / 100:g}?"
-    return " For example: --interval 0.9."
+def _one_or_all(coverages: tuple[float, ...]) -> Any:
+    """Nothing, one number or several."""
+    return coverages[0] if len(coverages) == 1 else list(coverages) or None
 
 
 def _kept(parts: Parts, source: Source) -> str:
@@ -189,16 +211,27 @@ def _kept(parts: Parts, source: Source) -> str:
     )
 
 
-class _Job:
+class Job:
     """A model, a table, and what to write of it."""
 
-    def __init__(self, model: Path, data: Path, interval: float | None, text: TextOptions) -> None:
+    verb = "Predicting"
+
+    def __init__(
+        self,
+        model: Path,
+        data: Path,
+        asked: Asked | None,
+        text: TextOptions,
+        key_file: Path | None = None,
+    ) -> None:
         from adacap.cli.loading import find_columns, load_model
         from adacap.files import open_table
 
-        self.path, self.model = model, load_model(model)
-        self.interval, self.has_format = interval, text.date_format is not None
-        self.method = None if interval is None else _interval_method(self.model)
+        self.path, self.model = model, load_model(model, key_file)
+        asked = asked or Asked()
+        self.asked, self.has_format = asked, text.date_format is not None
+        self.method = _interval_method(self.model, asked) if any(asked) else None
+        self.promises = _promises(self.model, asked)
         names = self.model.encoder_.names_ or ()
         self.source = open_table(data, names, text)
         self.features = find_columns(self.model, self.source)
@@ -221,9 +254,11 @@ class _Job:
         settings = {
             "model": fingerprint([self.path]),
             "table": fingerprint(self.source.files),
-            "interval": self.interval,
+            "interval": _one_or_all(self.asked.coverages),
             "columns": self.kept,
         }
+        more = {"quantiles": self.asked.quantiles, "set": self.asked.sets}
+        settings |= {name: list(levels) for name, levels in more.items() if levels}
         return Parts(output, settings)
 
     def run(self, parts: Parts, time_limit: float | None = None) -> bool:
@@ -238,7 +273,7 @@ class _Job:
         batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
         total = self.source.n_rows
         start = time.perf_counter()
-        with Steps("Predicting", total=total, begun_with=parts.n_rows) as steps:
+        with Steps(self.verb, total=total, begun_with=parts.n_rows) as steps:
             for batch in batches:
                 if time_limit is not None and time.perf_counter() - start > time_limit:
                     return False
@@ -250,15 +285,33 @@ class _Job:
         self.columns = self.columns or parts.columns()
         return True
 
+    def first_rows(self, most: int) -> Any:
+        """So many rows of the table at most, as the model takes them."""
+        from adacap.cli.loading import file_kinds
+        from adacap.files import FileError
+
+        features = self.features or []
+        kinds = file_kinds(self.model, features, self.has_format)
+        batch = next(iter(self.source.batches(features, kinds=kinds, rows=most)), None)
+        if batch is None or not batch.num_rows:
+            raise FileError(f"{self.source.path} has no rows.")
+        return self.rows_of(batch)
+
+    def rows_of(self, batch: Any) -> Any:
+        """Rows as the model takes them."""
+        X = batch.select(self.features)
+        return X if self.model.encoder_.names_ is not None else as_matrix(X)
+
+    def outputs(self, X: Any) -> dict[str, Any]:
+        """Columns to write of some rows."""
+        from adacap.cli.loading import output_columns
+
+        return output_columns(self.model, X, self.asked)
+
     def _predict(self, batch: Any) -> Any:
         import pyarrow as pa
 
-        from adacap.cli.loading import output_columns
-
-        X = batch.select(self.features)
-        if self.model.encoder_.names_ is None:
-            X = _as_matrix(X)
-        found = output_columns(self.model, X, self.interval)
+        found = self.outputs(self.rows_of(batch))
         if clash := [name for name in self.kept if name in found]:
             raise UsageError(
                 f"The table has a column {clash[0]!r} itself, as the predictions do. Keep others: "
@@ -270,7 +323,7 @@ class _Job:
         return table
 
 
-def _as_matrix(X: Any) -> Any:
+def as_matrix(X: Any) -> Any:
     """Rows of a model that was fitted without names."""
     import numpy as np
 
@@ -283,17 +336,29 @@ def _as_matrix(X: Any) -> Any:
     return rows
 
 
-def _interval_method(model: Any) -> str:
-    """Method by which this model makes intervals, or the way to a model that can."""
-    if not hasattr(model, "predict_interval"):
+def _interval_method(model: Any, asked: Asked) -> str:
+    """Method by which this model makes intervals or sets, or the way to a model that can."""
+    is_classifier, name = hasattr(model, "predict_proba"), type(model).__name__
+    if is_classifier and (asked.coverages or asked.quantiles):
+        option = "--interval" if asked.coverages else "--quantiles"
         raise UsageError(
-            f"--interval is for regression, but the model is a {type(model).__name__}: it gives "
-            "probabilities without being asked."
+            f"{option} is for regression, but the model is a {name}: it gives probabilities "
+            "without being asked, and by --set 0.9 the classes that a row may have."
         )
+    if asked.sets and not is_classifier:
+        raise UsageError(f"--set is for classes, but the model is a {name}. Use --interval 0.9.")
+    data = model.sets_ if is_classifier else model.intervals_
     try:
-        return str(model.intervals_.resolve("auto"))
+        return str(data.resolve("auto"))
     except ValueError as error:
         raise UsageError(
             f"{error} On the command line: adacap fit DATA --target NAME, without --method or "
-            "with --n-estimators 5."
+            "with --n-estimators 5; or adacap calibrate MODEL ROWS."
         ) from error
+
+
+def _promises(model: Any, asked: Asked) -> list[str] | None:
+    """What the intervals or sets of each coverage rest on and promise."""
+    data = model.sets_ if asked.sets else model.intervals_ if asked.coverages else None
+    levels = asked.sets or asked.coverages
+    return None if data is None else [f"{100 * one:g} % by {data.describe(one)}" for one in levels]

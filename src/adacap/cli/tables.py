@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,36 @@ from adacap.exceptions import suggest
 from adacap.files import FileError, Sample, Source, TextOptions, open_table, sample_table
 from adacap.progress import Steps
 
-__all__ = ["Loaded", "load_rows"]
+__all__ = ["Dependent", "Loaded", "load_rows"]
 
 _MANY_ROWS = 400_000
+
+
+class Dependent(NamedTuple):
+    """Groups and times of rows, one value per row, and the columns they come from."""
+
+    groups: Any = None
+    time: Any = None
+    group_name: str | None = None
+    time_name: str | None = None
+    kept: tuple[str, ...] = ()  # of these columns, those to learn from
+
+    def of(self, rows: Any) -> dict[str, Any]:
+        """What ``fit`` of an estimator takes, for some rows."""
+        given = {"groups": self.groups, "time": self.time}
+        return {name: values[rows] for name, values in given.items() if values is not None}
+
+    def text(self) -> str:
+        """How rows are split, in words; empty where they are drawn at random."""
+        parts = []
+        if self.groups is not None:
+            n_groups = len(set(self.groups.tolist()))
+            parts.append(f"whole groups of {self.group_name} ({n_groups:,})")
+        if self.time is not None:
+            parts.append(f"later rows by {self.time_name}")
+        names = [n for n in (self.group_name, self.time_name) if n and n not in self.kept]
+        but = f" Not learned from: {', '.join(names)} (see --keep)." if names else ""
+        return f"Rows are held out as {' and as '.join(parts)}.{but}" if parts else ""
 
 
 class Loaded(NamedTuple):
@@ -39,6 +66,7 @@ class Loaded(NamedTuple):
     numbers: Any = None  # array of int
     weight: Any = None  # array of float, one weight per row
     weight_name: str | None = None
+    dependence: Dependent = Dependent()
 
     def weights(self, rows: Any) -> Any:
         """Weights of some rows, or None."""
@@ -58,6 +86,8 @@ class Loaded(NamedTuple):
             "target": self.target.names,
             "task": self.target.task,
             "weight": self.weight_name,
+            "group": self.dependence.group_name,
+            "time": self.dependence.time_name,
             "dropped": self.dropped,
             "notes": self.notes,
         }
@@ -74,6 +104,9 @@ def load_rows(
     seed: int,
     text: TextOptions,
     weight: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    keep: str | None = None,
 ) -> Loaded:
     """Read a table, or as many rows of it as training can see.
 
@@ -89,35 +122,82 @@ def load_rows(
     names = split_names(targets, source, "target column")
     dropped = split_names(drop, source)
     if weight is not None:
-        _check_weight(weight, source, names, dropped)
+        _check_role("weight", weight, source, names, dropped)
+    roles = {role: name for role, name in (("group", group), ("time", time)) if name is not None}
+    for role, name in roles.items():
+        _check_role(role, name, source, names, dropped)
+    kept = _kept(keep, source, roles)
     if both := [name for name in names if name in dropped]:
         raise UsageError(f"{both[0]!r} is the target and cannot be dropped.")
     columns = [name for name in source.names if name not in dropped]
-    if len(columns) == len(names) + (weight is not None):
+    hidden = {*names, weight, *(name for name in roles.values() if name not in kept)}
+    if set(columns) <= hidden:
         raise FileError(f"{path} has no column to learn from beside the target.")
     most = max_rows or _seen(model)
     with Steps("Reading", total=source.n_rows) as steps:
         sample = sample_table(source, columns, most, seed, progress=steps.update)
     target = read_target(sample.table, names, task)
-    X = sample.table.select([name for name in columns if name not in (*names, weight)])
+    X = sample.table.select([name for name in columns if name not in hidden])
     loaded = Loaded(
         path, X.filter(_mask(target)), target, sample.n_rows,
         sample.table.num_rows if sample.drawn else None, dropped, [], text.date_format or True,
         sample.numbers[target.known],
         None if weight is None else read_weights(sample.table, weight, target.known),
         weight,
+        Dependent(
+            _cells(sample.table, group, target.known), _cells(sample.table, time, target.known),
+            group, time, kept,
+        ),
     )  # fmt: skip
+    _check_dependence(loaded.dependence, len(target.y))
     counters = [name for name in X.column_names if _counts_rows(X.column(name), sample)]
     return loaded._replace(notes=[*source.notes, *target.notes, *_notes(loaded, counters)])
 
 
-def _check_weight(
-    weight: str, source: Source, targets: Sequence[str], dropped: Sequence[str]
+def _check_role(
+    role: str, name: str, source: Source, targets: Sequence[str], dropped: Sequence[str]
 ) -> None:
-    split_names([weight], source, "weight column")
-    if weight in (*targets, *dropped):
-        what = "the target" if weight in targets else "dropped"
-        raise UsageError(f"--weight {weight} is {what}: name another column.")
+    split_names([name], source, f"{role} column")
+    if name in (*targets, *dropped):
+        what = "the target" if name in targets else "dropped"
+        raise UsageError(f"--{role} {name} is {what}: name another column.")
+
+
+def _kept(keep: str | None, source: Source, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Columns of groups and times to learn from."""
+    kept = split_names([keep] if keep else [], source)
+    for name in kept:
+        if name not in roles.values():
+            raise UsageError(
+                f"--keep {name} is neither the column of --group nor that of --time. All others "
+                "are learned from anyway."
+            )
+    return tuple(kept)
+
+
+def _cells(table: Any, name: str | None, known: Any) -> Any:
+    """Cells of a column, of the rows that have a target."""
+    if name is None:
+        return None
+    column = table.column(name)
+    cells = column.to_numpy() if column.null_count == 0 else np.array(column.to_pylist(), object)
+    return cells[known]
+
+
+def _check_dependence(dependence: Dependent, n_rows: int) -> None:
+    """Refuse groups and times that cannot be split, by the names of their columns."""
+    from adacap.estimators.dependence import read_dependence
+
+    for option, name, values in (
+        ("groups", dependence.group_name, dependence.groups),
+        ("time", dependence.time_name, dependence.time),
+    ):
+        try:
+            found = read_dependence(**{"groups": None, "time": None, option: values}, n_rows=n_rows)
+            if found is not None:
+                found.check()
+        except (TypeError, ValueError) as error:
+            raise FileError(f"Column {name!r}: {error}") from error
 
 
 def read_weights(table: Any, name: str, known: Any) -> Any:

@@ -12,13 +12,13 @@ from adacap.cli.common import UsageError
 from adacap.files import FileError
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
+from adacap.tables.targets import are_whole, holds_classes
 
 __all__ = ["TASKS", "Target", "read_target"]
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
-_MOST_CLASSES = 12  # whole numbers of more distinct values are quantities
 _FEW_ROWS = 10  # below which nothing is said of ids
 _ID_SHARE = 0.5  # of distinct texts, from which on they name rows, not classes
 
@@ -148,23 +148,15 @@ def _refuse_constant(name: str, values: npt.NDArray[Any]) -> None:
 
 def _find_task(name: str, values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
     """Task by what the target holds: text, two values or few whole numbers are classes."""
-    n_distinct = len(np.unique(values))
     if task != "auto":
-        return ("regression" if task == "regression" else "classification"), "as told"
+        return ("regression" if task == "regression" else "classification"), "set by --task"
+    n_distinct = len(np.unique(values))
+    if not holds_classes(values):
+        return "regression", f"numbers, {n_distinct} distinct"
     if values.dtype.kind in "US":
         return "classification", f"{n_distinct} texts"
-    if values.dtype.kind != "b" and n_distinct == len(values):  # a class would come again
-        return "regression", f"numbers, {n_distinct} distinct"
-    if n_distinct == 2 or values.dtype.kind == "b":
-        return "classification", f"{n_distinct} values; --task regression if they are quantities"
-    if n_distinct <= _MOST_CLASSES and _is_whole(values):
-        text = f"{n_distinct} whole numbers; --task regression if they are quantities"
-        return "classification", text
-    return "regression", f"numbers, {n_distinct} distinct"
-
-
-def _is_whole(values: npt.NDArray[Any]) -> bool:
-    return values.dtype.kind in "iu" or bool((values == np.round(values)).all())
+    what = "values" if n_distinct == 2 or values.dtype.kind == "b" else "whole numbers"
+    return "classification", f"{n_distinct} {what}; --task regression if they are quantities"
 
 
 def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -> None:
@@ -179,7 +171,7 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
                 " Name the column to predict."
             )
         return
-    if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not _is_whole(values):
+    if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not are_whole(values):
         return
     if distinct[-1] - distinct[0] == n_rows - 1:
         raise FileError(
@@ -197,7 +189,7 @@ def _why_no_numbers(values: npt.NDArray[Any]) -> str:
 def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any]:
     if task == "classification":
         is_float = values.dtype.kind == "f"
-        return values.astype(np.int64) if is_float and _is_whole(values) else values
+        return values.astype(np.int64) if is_float and are_whole(values) else values
     if values.dtype.kind in "US":
         raise FileError(
             f"The target {name!r} holds text such as {str(values[0])!r}, but a regression needs "

@@ -19,9 +19,11 @@ from torch import Tensor
 from adacap.core.mlr import MLRForm, MLRLoss, loss_named, mlr_loss, mlr_of_fits, true_layer
 from adacap.core.ridge import Ridge
 
-__all__ = ["DitherForm", "dithered_mlr_loss"]
+__all__ = ["SQUARED", "DitherForm", "dithered_mlr_loss"]
 
 DitherForm = Literal["fitted", "printed", "halved"]
+SQUARED = {"rmse": 2, "mse": 4}
+"""Losses of numbers, and what remains of them where residuals are halved: one part in so many."""
 
 
 def dithered_mlr_loss(
@@ -56,15 +58,16 @@ def dithered_mlr_loss(
     structured : Tensor of the shape of ``labels``, optional
         ``ξ`` for every label set, scaled by σ.
     target : Tensor of the shape of ``labels``, optional
-        ``ε`` for every label set; for the loss ``"rmse"`` only, since classes bear no noise.
-    loss : {"rmse", "bce", "ce"}, default="rmse"
+        ``ε`` for every label set; for the losses ``"rmse"`` and ``"mse"``, since classes bear
+        no noise.
+    loss : {"rmse", "bce", "ce", "mse"}, default="rmse"
     form : {"absolute_gap", "difference"}, default="absolute_gap"
     dither_form : {"fitted", "printed", "halved"}, default="fitted"
         What stands against the labels where there is structured noise. ``"fitted"``: the formulas
         above. ``"printed"``: for cross-entropies ``Y + HY + (I−H)ξ``, as the supplement's
         definition is printed. ``"halved"``: half of that, ``(Y + HY ± (I−H)ξ) / 2``, for every
-        loss, as the authors' code averages prediction and label; the squared error is then half
-        of the one above, while the baseline stays.
+        loss, as the authors' code averages prediction and label; the RMSE is then half of the
+        one above and the MSE a quarter, while the baseline stays.
     sample_weight : Tensor of shape (..., n_samples), optional
     fit_intercept : bool, default=False
 
@@ -82,8 +85,11 @@ def dithered_mlr_loss(
     (tensor(0.7071), tensor([ 0.5000, -0.5000]))
     """
     loss_named(loss)
-    if target is not None and loss != "rmse":
-        raise ValueError(f"target dither is for the loss 'rmse', got loss={loss!r}. Leave it out.")
+    is_squared = loss in SQUARED
+    if target is not None and not is_squared:
+        raise ValueError(
+            f"target dither is for the losses 'rmse' and 'mse', got loss={loss!r}. Leave it out."
+        )
     if dither_form not in ("fitted", "printed", "halved"):
         raise ValueError(
             f"dither_form must be one of fitted, printed, halved, got {dither_form!r}."
@@ -95,15 +101,16 @@ def dithered_mlr_loss(
         )  # fmt: skip
     # The labels as they are come first, for the output layer; then every set with its noise.
     noise: Tensor | float = _total(structured, target)
-    if loss != "rmse":
+    if not is_squared:
         noise = -noise
     sets = torch.cat([labels[..., :1, :], labels + noise], -2)
     ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
     fit = ridge.solve(sets.flatten(-2))
     fitted = fit.fitted.unflatten(-1, sets.shape[-2:])[..., 1:, :]
-    if loss == "rmse":
+    if is_squared:
         fits = loss_named(loss)(fitted, sets[..., 1:, :], sample_weight)
-        fits = fits / 2 if dither_form == "halved" and structured is not None else fits
+        is_halved = dither_form == "halved" and structured is not None
+        fits = fits / SQUARED[loss] if is_halved else fits
     else:  # ξ + H(Y − ξ)
         prediction = fitted - noise
         if dither_form != "fitted":

@@ -76,6 +76,7 @@ def initial_lambda(
     form: MLRForm = "difference",
     sample_weight: Tensor | None = None,
     fit_intercept: bool = False,
+    values: Tensor | None = None,
 ) -> Tensor:
     """Start of λ: geometric middle of the grid step over which the MLR loss rises most.
 
@@ -85,6 +86,9 @@ def initial_lambda(
     ----------
     hidden, labels, grid, loss, form, sample_weight, fit_intercept
         As in :func:`mlr_path`.
+    values : Tensor of shape (n_points - 1,), optional
+        What each step of the grid stands for, in place of its geometric middle. The code published
+        in 2021 has a geometric grid of 10 values here, beside the 11 of its ``grid``.
 
     Returns
     -------
@@ -96,10 +100,14 @@ def initial_lambda(
     >>> labels = stack_labels(y, torch.tensor([[1, 2, 3, 0]]))
     >>> initial_lambda(y, labels, lambda_grid(1.0, 100.0, 3)).round(decimals=2)
     tensor(3.1600, dtype=torch.float64)
+    >>> initial_lambda(y, labels, lambda_grid(1.0, 100.0, 3), values=torch.tensor([1.0, 50.0]))
+    tensor(1.)
     """
     path = mlr_path(
         hidden, labels, grid,
         loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
     )  # fmt: skip
     k = int(path.diff().argmax())
+    if values is not None:
+        return values[k]
     return (grid[k] * grid[k + 1]).sqrt()

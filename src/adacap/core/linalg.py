@@ -2,13 +2,15 @@
 
 import math
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["cholesky_in_float64", "gram", "safe_cholesky"]
+__all__ = ["cholesky_in_float64", "gram", "ridge_path", "safe_cholesky", "solve_in_float64"]
 
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
@@ -40,6 +42,25 @@ def gram(factor: Tensor, lam: Tensor) -> Tensor:
 def cholesky_in_float64(factor: Tensor, lam: Tensor) -> Tensor:
     """Lower Cholesky factor of ``FᵀF + λI``, formed in float64, in the dtype of ``factor``."""
     return safe_cholesky(gram(factor.double(), lam.double()), lam).to(factor.dtype)
+
+
+def solve_in_float64(ridge: Any, targets: Tensor) -> Iterator[Tensor]:
+    """The parts of ``ridge.solve`` by a ridge of the same features in float64, as float32.
+
+    Parameters
+    ----------
+    ridge : Ridge
+        Of float32, whose Gram matrix has lost the digits that a small λ would need.
+    targets : Tensor of shape (..., n_samples, n_columns)
+    """
+    w = None if ridge.w is None else ridge.w.squeeze(-1).double()
+    wide = type(ridge)(
+        ridge.hidden.double(),
+        ridge.lam.double(),
+        sample_weight=w,
+        fit_intercept=ridge.mean is not None,
+    )
+    return (part.to(targets.dtype) for part in wide.solve(targets.double()))
 
 
 def safe_cholesky(matrix: Tensor, lam: Tensor | float | None = None) -> Tensor:
@@ -125,3 +146,34 @@ def _with(lam: Tensor | float | None) -> str:
         return ""
     smallest = float(torch.as_tensor(lam).detach().min())
     return f" with λ={smallest:.3g}"
+
+
+def ridge_path(A: Tensor, Y: Tensor, lams: Tensor, C: Tensor) -> Tensor:
+    """Predictions ``C(AᵀA + λI)⁻¹AᵀY`` at every λ of a list, by one eigen-decomposition.
+
+    Parameters
+    ----------
+    A : Tensor of shape (n, J)
+    Y : Tensor of shape (n, c)
+    lams : Tensor of shape (k,)
+    C : Tensor of shape (m, J)
+        Rows to predict; those of A before they were weighted.
+
+    Returns
+    -------
+    Tensor of shape (k, m, c)
+
+    Examples
+    --------
+    >>> A, Y = torch.tensor([[-1.0], [1.0]]), torch.tensor([[-2.0], [2.0]])
+    >>> ridge_path(A, Y, torch.tensor([2.0]), A).flatten().tolist()
+    [-1.0, 1.0]
+    """
+    if A.shape[0] > A.shape[1]:  # A·V·diag(1/(s² + λ))·VᵀAᵀY
+        squares, V = torch.linalg.eigh(A.mT @ A)
+        left, right = C @ V, V.mT @ (A.mT @ Y)
+    else:  # AAᵀ·U·diag(1/(s² + λ))·UᵀY
+        squares, U = torch.linalg.eigh(A @ A.mT)
+        left, right = C @ (A.mT @ U), U.mT @ Y
+    gains = 1 / (squares.clamp_min(0) + lams.to(A).unsqueeze(-1))
+    return torch.einsum("nr,kr,rq->knq", left, gains, right)

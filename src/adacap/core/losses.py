@@ -1,4 +1,4 @@
-"""Cross-entropies with one value per label set, for classes; the squared error is in ``mlr``."""
+"""Losses with one value per label set, beside the root mean squared error in ``mlr``."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["best_constant", "binary_cross_entropy", "cross_entropy"]
+__all__ = ["best_constant", "binary_cross_entropy", "cross_entropy", "mse"]
+
+
+def mse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    """Mean squared error of each label set: the square of :func:`adacap.core.rmse`.
+
+    Examples
+    --------
+    >>> mse(torch.zeros(2, 1, 1), torch.tensor([[[3.0]], [[4.0]]]))
+    tensor([12.5000])
+    """
+    return _row_mean((prediction - targets).square().mean(-1), sample_weight)
 
 
 def binary_cross_entropy(
@@ -47,6 +58,7 @@ _BEST: dict[str, Callable[[Tensor], Tensor]] = {
     "rmse": lambda mean: mean,
     "bce": lambda mean: 2 * torch.atanh(mean.clamp(-1 + 1e-6, 1 - 1e-6)),  # log-odds of (1+m)/2
     "ce": lambda mean: mean.clamp_min(1e-12).log(),
+    "mse": lambda mean: mean,
 }
 
 

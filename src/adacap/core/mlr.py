@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from adacap.core.losses import best_constant, binary_cross_entropy, cross_entropy
+from adacap.core.losses import best_constant, binary_cross_entropy, cross_entropy, mse
 from adacap.core.ridge import Ridge, RidgeFit
 
 __all__ = [
@@ -40,10 +40,8 @@ def rmse(prediction: Tensor, targets: Tensor, sample_weight: Tensor | None = Non
 
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
-    "rmse": rmse,
-    "bce": binary_cross_entropy,
-    "ce": cross_entropy,
-}
+    "rmse": rmse, "bce": binary_cross_entropy, "ce": cross_entropy, "mse": mse,
+}  # fmt: skip
 
 
 def loss_named(name: str) -> Callable[..., Tensor]:
@@ -53,7 +51,7 @@ def loss_named(name: str) -> Callable[..., Tensor]:
     --------
     >>> loss_named("mae")
     Traceback (most recent call last):
-    ValueError: loss must be one of rmse, bce, ce, got 'mae'.
+    ValueError: loss must be one of rmse, bce, ce, mse, got 'mae'.
     """
     if name not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
@@ -65,7 +63,7 @@ def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None
 
     Parameters
     ----------
-    loss : {"rmse", "bce", "ce"}
+    loss : {"rmse", "bce", "ce", "mse"}
     targets : Tensor of shape (..., n_samples, n_sets, n_targets)
     sample_weight : Tensor of shape (..., n_samples), optional
 
@@ -119,8 +117,8 @@ def mlr_loss(
         True labels first, then the permuted ones; see :func:`stack_labels`.
     lam : Tensor of shape (...) or float
         Regularisation ``λ > 0``, usually ``log_lambda.exp()``.
-    loss : {"rmse", "bce", "ce"}, default="rmse"
-        Targets are reals, ±1 and one-hot respectively.
+    loss : {"rmse", "bce", "ce", "mse"}, default="rmse"
+        Targets are reals, ±1, one-hot and reals respectively.
     form : {"difference", "absolute_gap"}, default="difference"
     sample_weight : Tensor of shape (..., n_samples), optional
     fit_intercept : bool, default=False

@@ -19,12 +19,13 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import cholesky_in_float64
+from adacap.core.linalg import cholesky_in_float64, ridge_path, solve_in_float64
 
 __all__ = ["Ridge", "RidgeFit", "row_mean"]
 
 _BLOCK = 128  # columns of a Gram product formed at a time
 _LEAST_BY_BLOCKS = 256  # columns from which half a product is cheaper than the whole
+_MOST_SPREAD = 50.0  # of a float32 factor's diagonal: beyond, fitted values lose per cents
 _LEAST_SLACK = 1e-10  # smallest 1 − h: a row that fits itself whatever the others say
 
 
@@ -101,6 +102,8 @@ class Ridge:
     def solve(self, targets: Tensor) -> RidgeFit:
         """Output layer and fitted values, ``P·Y`` and ``H·Y``, differentiable in A, Y and λ.
 
+        In float32 with a λ that is tiny beside the features, the solve is done in float64.
+
         Parameters
         ----------
         targets : Tensor of shape (..., n_samples, n_columns)
@@ -113,6 +116,10 @@ class Ridge:
                 f"{tuple(Y.shape)} of {Y.dtype}."
             )
         Y = Y.expand(*C.shape[:-2], *Y.shape[-2:])
+        diagonal = self.factor.diagonal(dim1=-2, dim2=-1)  # its spread bounds the condition
+        is_spread = diagonal.amax(-1) > _MOST_SPREAD * diagonal.amin(-1)
+        if C.dtype == torch.float32 and is_spread.any():
+            return RidgeFit(*solve_in_float64(self, Y))
         if self.mean is None:
             coef, fitted = self._apply(Y)
             return RidgeFit(coef, coef.new_zeros(*coef.shape[:-2], coef.shape[-1]), fitted)
@@ -137,8 +144,8 @@ class Ridge:
         """Diagonal of H, ``(..., n_samples)``, with the intercept's share ``wᵢ/Σw``."""
         A = self.root_weighted(self.C)
         if self.is_primal:  # hᵢ = ‖L⁻¹aᵢ‖²
-            half: Tensor = torch.linalg.solve_triangular(self.factor, A.mT, upper=False)
-            h = half.square().sum(-2)
+            h: Tensor = torch.linalg.solve_triangular(self.factor, A.mT, upper=False)
+            h = h.square().sum(-2)
         else:  # I − H = λK⁻¹
             h = 1 - self.lam.unsqueeze(-1) * _inverse(self.factor).square().sum(-2)
         if self.mean is None:
@@ -166,19 +173,11 @@ class Ridge:
     def path(self, targets: Tensor, lams: Tensor) -> Tensor:
         """Fitted values at every λ of a list, ``(n_lams, n_samples, n_columns)``, for one net.
 
-        By one eigen-decomposition; the λ of this ridge plays no part.
+        The λ of this ridge plays no part.
         """
-        Y, A = targets, self.root_weighted(self.C)
-        offset = torch.zeros_like(Y[:1]) if self.mean is None else row_mean(Y, self.w)
-        Y = self.root_weighted(Y - offset)
-        if self.is_primal:  # A·V·diag(1/(s² + λ))·VᵀAᵀY
-            squares, V = torch.linalg.eigh(A.mT @ A)
-            left, right = self.C @ V, V.mT @ (A.mT @ Y)
-        else:  # AAᵀ·U·diag(1/(s² + λ))·UᵀY
-            squares, U = torch.linalg.eigh(A @ A.mT)
-            left, right = self.C @ (A.mT @ U), U.mT @ Y
-        gains = 1 / (squares.clamp_min(0) + lams.to(A).unsqueeze(-1))
-        return torch.einsum("nr,kr,rq->knq", left, gains, right) + offset
+        offset = torch.zeros_like(targets[:1]) if self.mean is None else row_mean(targets, self.w)
+        A, Y = self.root_weighted(self.C), self.root_weighted(targets - offset)
+        return ridge_path(A, Y, lams, self.C) + offset
 
 
 class _Solve(torch.autograd.Function):
@@ -245,14 +244,12 @@ def row_mean(block: Tensor, w: Tensor | None) -> Tensor:
 def _solve_with(L: Tensor, right: Tensor) -> Tensor:
     """``(LLᵀ)⁻¹ · right`` by two triangular solves, cheaper here than ``torch.cholesky_solve``."""
     half = torch.linalg.solve_triangular(L, right, upper=False)
-    solution: Tensor = torch.linalg.solve_triangular(L.mT, half, upper=True)
-    return solution
+    return torch.linalg.solve_triangular(L.mT, half, upper=True)  # type: ignore[no-any-return]
 
 
 def _inverse(L: Tensor) -> Tensor:
     identity = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
-    inverse: Tensor = torch.linalg.solve_triangular(L, identity, upper=False)
-    return inverse
+    return torch.linalg.solve_triangular(L, identity, upper=False)  # type: ignore[no-any-return]
 
 
 def _cholesky(F: Tensor, lam: Tensor) -> Tensor:

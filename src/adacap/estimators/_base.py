@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -18,57 +19,86 @@ from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
 from adacap.architectures import Architecture
+from adacap.checkpoint import Checkpoint
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators.backbone import BackboneSpec, one_or_each
+from adacap.estimators.background import Background
 from adacap.estimators.bag import FittedMember, regroup, summary
+from adacap.estimators.blending import NetTraining, blend_module, fit_blend
 from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
-from adacap.estimators.fitting import Recipe, Rows, fit_members
+from adacap.estimators.dependence import (
+    MOST_GROUP_FOLDS,
+    dependent_hold_out,
+    folds_wanted,
+    split_folds,
+)
+from adacap.estimators.fitting import Recipe, Rows
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     feature_names,
-    grid_of,
+    grids_of,
     member_seeds,
     read_input,
     refuse_other_shape,
     row_weights,
 )
-from adacap.estimators.inspection import Inspection
-from adacap.estimators.predicting import chunked_outputs
-from adacap.estimators.preparing import Codec, Preparation, Samples
+from adacap.estimators.inspection import Explaining, Inspection
+from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
+from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
+from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES
+from adacap.estimators.readings import spelled_out
+from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
+from adacap.estimators.seen import see
 from adacap.estimators.settings import (
     MOST_HELD,
     Settings,
+    Share,
     kinds_of_nets,
     most_nets,
     optimizer_pair,
     resolve,
 )
 from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tells_callbacks
+from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.estimators.telling import tell_columns, tell_doubts
+from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds
 from adacap.exceptions import suggest
+from adacap.progress import Steps
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, TrainingConfig
 from adacap.training.data import MemberRows
 from adacap.training.history import History
+from adacap.training.threads import after_fork
 
-__all__ = ["AdaCapBase", "ArchitectureLike", "OptimizerPair", "RandomState", "Scheme"]
+__all__ = [
+    "AdaCapBase",
+    "ArchitectureLike",
+    "LambdaInit",
+    "NumberScheme",
+    "OptimizerPair",
+    "RandomState",
+    "Scheme",
+]
 
 ArchitectureLike: TypeAlias = (
     str | Architecture | Sequence[str | Architecture] | Callable[[Any], nn.Module]
 )
 OptimizerPair: TypeAlias = OptimizerLike | tuple[Any, Any]
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+LambdaInit: TypeAlias = float | Sequence[float] | Literal["max_sensitivity", "published"]
 Scheme: TypeAlias = Literal["adacap", "adacap-gap", "tikhonov", "plain"]
+NumberScheme: TypeAlias = (
+    Scheme | Literal["adacap-mse", "adacap-gap-mse", "tikhonov-mse", "plain-mse"]
+)
 
 
-class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
+class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstimator, ABC):
     """Parameters and fitting of :class:`AdaCapRegressor` and :class:`AdaCapClassifier`.
 
     See there for what the parameters mean.
@@ -78,14 +108,17 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
     _presets: ClassVar[Mapping[str, dict[str, Any]]] = ADACAP
     _fixed: ClassVar[Mapping[str, Any]] = {}  # of a subclass that has fewer parameters
     _autos: ClassVar[Mapping[str, Any]]  # values or functions of a Net
+    _qualities: ClassVar[Mapping[str, tuple[str, ...]]] = QUALITIES
+    _nets_in: ClassVar[Mapping[str, dict[str, Any]]] = NETS  # autos of nets in a blend
     settings_: Settings
 
     def __init__(
         self,
         *,
+        quality: str | Sequence[str] = "auto",
         architecture: ArchitectureLike = "auto",
-        scheme: Literal["auto"] | Scheme = "auto",
-        width: int = 128,
+        scheme: Literal["auto"] | NumberScheme = "auto",
+        width: int | Literal["auto"] = "auto",
         depth: int | Sequence[int] | None = None,
         n_estimators: int | Literal["auto"] = "auto",
         preprocessing: Preprocessing = "default",
@@ -96,10 +129,9 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         batch_size: int | Literal["auto"] = "auto",
         optimizer: OptimizerPair = "adamw",
         weight_decay: float | Literal["auto"] = "auto",
-        patience: int | None = None,
         refit: Literal["auto", "net", "head", "none"] = "auto",
         n_permutations: int = 16,
-        lambda_init: float | Sequence[float] | Literal["auto", "max_sensitivity"] = "auto",
+        lambda_init: LambdaInit | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         time_limit: float | None = None,
         warm_start: bool = False,
@@ -108,6 +140,7 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
+        self.quality = quality
         self.architecture = architecture
         self.scheme = scheme
         self.width = width
@@ -121,7 +154,6 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         self.batch_size = batch_size
         self.optimizer = optimizer
         self.weight_decay = weight_decay
-        self.patience = patience
         self.refit = refit
         self.n_permutations = n_permutations
         self.lambda_init = lambda_init
@@ -143,7 +175,8 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
             As in :func:`adacap.make`: ``"fast"``, ``"balanced"``, or a row of the paper's table
             such as ``"adacap-snn"``.
         **overrides
-            Parameters to depart from the preset.
+            Parameters to depart from the preset, and ``reading``, ``loss``, ``initialization`` as
+            in :func:`adacap.make`.
 
         Returns
         -------
@@ -160,13 +193,15 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         Examples
         --------
         >>> from adacap import AdaCapRegressor
-        >>> AdaCapRegressor.from_preset("fast", random_state=0).max_iter
+        >>> AdaCapRegressor.from_preset("fast-nets", random_state=0).max_iter
         80
         """
         if name not in cls._presets:
             raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}"))
-        refuse_unknown(cls.__name__, overrides, cls._constraints)
         preset = {key: v for key, v in cls._presets[name].items() if key in cls._constraints}
+        defaults = {key: one.default for key, one in cls._constraints.items()}
+        overrides = spelled_out(overrides, {**defaults, **preset}, cls._constraints, cls._autos)
+        refuse_unknown(cls.__name__, overrides, cls._constraints)
         return cls(**{**preset, **overrides})
 
     @property
@@ -183,6 +218,9 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         *,
         X_val: Any = None,
         y_val: Any = None,
+        groups: Any = None,
+        time: Any = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> Self:
         """Train on a table.
 
@@ -198,31 +236,60 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
             divided by their mean over the different rows, so their common scale plays no part.
         X_val, y_val : optional
             Rows to choose the best iteration on; then nothing is held out of ``X``.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, such as those of one patient: folds, hold-outs and rows set
+            aside take whole groups, and intervals hold for rows of groups that were not seen.
+        time : array-like of shape (n_samples,), optional
+            Numbers or dates that order the rows: what is held out comes after what was trained on,
+            and intervals rest on errors on later rows. With ``groups``, on those of other groups.
+        checkpoint : str, path-like or Checkpoint, optional
+            File for what is done so far, written every 10 seconds and after each member of a blend,
+            and removed in the end. The same call after the process was killed goes on from there
+            and ends in the same model, to the bit. A file of other data or settings, or one that
+            is damaged, is not used, and a warning says why. Time of ``time_limit`` that was spent
+            before counts.
 
         Returns
         -------
         self
             Unchanged if fitting fails.
         """
-        start = time.perf_counter()
+        start = perf_counter()
         check_parameters(self)
-        fitted = self._fit(X, y, sample_weight, X_val, y_val, start)
+        with after_fork(torch_alone=False):
+            kept = Checkpoint.of(checkpoint)
+            fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
         for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
             delattr(self, name)
         for name, value in fitted.items():
             setattr(self, name, value)
+        if kept is not None:
+            kept.end()
         return self
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: float
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        start: float,
+        groups: Any = None,
+        time: Any = None,
+        checkpoint: Checkpoint | None = None,
     ) -> dict[str, Any]:
         """Fitted attributes."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         told = self._parameters
         going_on = told["warm_start"] and hasattr(self, "members_")
-        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most_nets(self))
-        data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on)
+        if going_on and checkpoint is not None:
+            raise ValueError(GOING_ON)
+        most = max(most_nets(self), MOST_GROUP_FOLDS if groups is not None else 0)
+        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
+        seeds = same_seeds(self, seeds, checkpoint)
+        data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on, groups, time)
         if not going_on:
             tell_columns(data.encoder, self.verbose)
             if self.verbose:
@@ -230,45 +297,121 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
                 is_class = isinstance(data.codec, ClassCodec)
                 tell_doubts(data.encoder, seen.table, seen.y, is_class)
         external = data.valid is not None
-        settings = resolve(self, data.n_rows, has_validation_rows=external)
+        dependence = data.samples.dependence
+        split, folds = None, None
+        if dependence is not None:
+            n_told = len(seeds) if going_on else told["n_estimators"]
+            is_folds = told["validation"] in ("auto", "folds") and not external
+            n_folds = folds_wanted(dependence, n_told, data.n_rows) if is_folds else 0
+            split, folds = split_folds(dependence, n_folds, MOST_HELD, data.strata, seeds[0])
+        settings = resolve(
+            self,
+            data.n_rows,
+            has_validation_rows=external,
+            is_table=data.samples.sample_shape is None,
+            split=split,
+        )
+        if isinstance(data.codec, RegressionCodec) and "target_transform" in told:
+            settings = replace(settings, target_transform=data.codec.transform_names)
+        if folds is not None and settings.validation == "folds":
+            tell_fewer_folds(told["n_estimators"], settings)
         if going_on:
             self._refuse_other_nets(settings, data.samples.sample_shape)
-        seeds = seeds[: settings.n_estimators]
-        members = _member_rows(settings, data.n_rows, data.strata, seeds, external)
+        drawn, seeds = seeds, seeds[: settings.n_estimators]
+        members = _member_rows(settings, data, seeds, folds)
+        if checkpoint is not None:
+            start -= checkpoint.begin(fingerprint(self, data, members), drawn)
         n_kinds = kinds_of_nets(told["architecture"], told["depth"])
         recipes = [
             self._recipe(settings.of_net(k), data.rows, data.codec, start) for k in range(n_kinds)
         ]
-        callbacks = [*(self.callbacks or ()), *steps_for(self)]
-        if self.verbose:
-            callbacks.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
-        fitted = fit_members(
-            recipes,
+        nets = NetTraining(
+            tuple(recipes),
             data.rows,
-            members,
-            valid=data.valid,
-            callbacks=callbacks,
-            start_from=self.members_ if going_on else (),
+            tuple(members),
+            data.valid,
+            self._all_callbacks(is_blend=settings.members != NETS_ALONE),
+            self.members_ if going_on else (),
+            checkpoint,
         )
-        before = self.history_ if going_on else History()
+        if settings.members != NETS_ALONE:
+            return self._fit_blend(nets, data, settings, seeds, start)
+        fitted = nets.fit()
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
         if len(chosen) < len(fitted):
             chosen = regroup(chosen)
-        evidence = Evidence(chosen, data.rows, data.valid, data.aside, going_on)
-        capacity = self._read_capacity(evidence, recipes[0], data.codec, data.samples)
-        codec, encoder = data.codec, data.encoder
+        before = self.history_ if going_on else History()
+        evidence = Evidence(
+            chosen, data.rows, data.valid, data.aside, going_on, None, *data.dependences
+        )
         return {
             **summary(chosen, before),
+            "blend_": (),
             "settings_": settings.of_nets(kept),
-            "capacity_": replace(capacity, scheme=settings.scheme),
+            "seeds_": [seeds[k] for k in kept],
+            "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
+            **self._findings(evidence, recipes[0], data, settings, start),
+        }
+
+    def _fit_blend(
+        self, nets: NetTraining, data: Prepared, settings: Settings, seeds: list[int], start: float
+    ) -> dict[str, Any]:
+        """Fitted attributes of a blend."""
+        limit = settings.time_limit
+        with _progress(self, settings) as progress:
+            blended = fit_blend(
+                settings.members,
+                data.rows,
+                nets.members,
+                nets.encoded,
+                loss=data.codec.loss,
+                quality=settings.quality,
+                seed=seeds[0],
+                deadline=None if limit is None else start + limit,
+                progress=progress,
+                final=_final_folds(settings, data, seeds[0]),
+                checkpoint=nets.checkpoint,
+            )
+        shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
+        settings = replace(settings, blend=tuple(Share(*share) for share in shares))
+        studied = blended.studied(data.rows, fit_intercept=settings.fit_intercept)
+        evidence = Evidence(studied, data.rows, None, data.aside, False, blended, *data.dependences)
+        members = blended.members
+        kinds = [self._backbone_spec(settings.of_net(k)) for k in range(settings.n_estimators)]
+        return {
+            **summary(blended.nets, History()),
+            **({} if blended.nets else _closed_form(studied)),
+            "members_": members,
+            "network_": blend_module(blended.parts),
+            "blend_": blended.parts,
+            "settings_": settings,
+            "seeds_": [member.rows.seed for member in members],
+            "backbone_": one_or_each(kinds),
+            **self._findings(evidence, nets.recipes[0], data, settings, start),
+        }
+
+    def _all_callbacks(self, *, is_blend: bool) -> tuple[Callback, ...]:
+        own = [*(self.callbacks or ()), *steps_for(self)]
+        if self.verbose and not is_blend:  # which shows its members instead
+            own.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
+        return tuple(own)
+
+    def _findings(
+        self, evidence: Evidence, recipe: Recipe, data: Prepared, settings: Settings, start: float
+    ) -> dict[str, Any]:
+        """Fitted attributes that hold for nets alone and for blends alike."""
+        capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
+        codec, encoder = _with_errors(data.codec, evidence), data.encoder
+        return {
+            "capacity_": replace(capacity, scheme=settings.scheme.removesuffix("-mse")),
             "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,
             **self._calibrated(codec, evidence),
+            "background_": Background.of(evidence, data.samples.sample_shape),
             "encoder_": encoder,
-            "seeds_": [seeds[k] for k in kept],
-            "scheme_": settings.scheme,
-            "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
+            "seen_": see(evidence, data),
+            "scheme_": settings.scheme.removesuffix("-mse"),
             "sample_shape_": data.samples.sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
@@ -301,24 +444,28 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
             optimizer=optimizer,
             scheduler=scheduler,
             weight_decay=settings.weight_decay,
-            patience=settings.patience,
             deadline=None if limit is None else start + limit,
         )
-        told_net = told["architecture"]
+        told_net, backbone = told["architecture"], self._backbone_spec(settings)
+        scheme = settings.scheme.removesuffix("-mse")
+        grid, starts = grids_of(lam)
         return Recipe(
-            backbone=self._backbone_spec(settings),
+            backbone=backbone,
             factory=told_net if callable(told_net) else None,
-            scheme=settings.scheme.removesuffix("-gap"),
+            scheme=scheme.removesuffix("-gap"),
             loss=codec.loss,
             score=codec.score(settings.select_by or "loss"),
-            mlr_form="absolute_gap" if settings.scheme.endswith("-gap") else "difference",
+            mlr_form="absolute_gap" if scheme.endswith("-gap") else "difference",
             n_permutations=settings.n_permutations,
             lambda_init="max_sensitivity" if isinstance(lam, tuple) else lam,
-            grid=grid_of(lam if isinstance(lam, tuple) else None),
+            grid=grid,
+            starts=starts,
             fit_intercept=settings.fit_intercept,
             refit_head=settings.refit != "none",
             refit_net=settings.refit == "net",
             config=config,
+            initialise=start_named(backbone.initialization),
+            objective=None if scheme == settings.scheme else "mse",
         )
 
     def _backbone_spec(self, settings: Settings) -> BackboneSpec:
@@ -367,9 +514,17 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         table, shape = read_input(X, self.encoder_.policy)
         refuse_other_shape("X", shape, self.sample_shape_)
         encoded = self.encoder_.encode(table)
-        return chunked_outputs(network or self.network_, encoded, self.sample_shape_)
+        outputs = chunked_outputs(network or self.network_, encoded, self.sample_shape_)
+        refuse_non_finite(outputs, encoded)
+        return outputs
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        key: str | bytes | None = None,
+    ) -> None:
         """Write the fitted estimator to one file, for :func:`adacap.load`.
 
         Parameters
@@ -378,15 +533,18 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
             The file appears when it is complete.
         force : bool, default=False
             Replace a file that exists.
+        key : str or bytes, optional
+            Sign the file with it, by HMAC-SHA256; ``adacap.load(path, key=key)`` then refuses a
+            file that somebody without the key has changed.
 
         Raises
         ------
         OutputExistsError
             If the file exists and ``force`` is not set.
         """
-        from adacap.persistence import save
+        from adacap.modelfile.saving import save
 
-        save(self, path, force=force)
+        save(self, path, force=force, key=key)
 
     def __sklearn_tags__(self) -> Tags:
         """Missing values, text and categories are welcome.
@@ -401,26 +559,63 @@ class AdaCapBase(Preparation, Inspection, CallbackSupport, BaseEstimator, ABC):
         return tags
 
 
+def _with_errors(codec: Codec, evidence: Evidence) -> Codec:
+    """The codec with errors out of fold, where a target is transformed."""
+    if not isinstance(codec, RegressionCodec) or not codec.transforms:
+        return codec
+    index, outputs = evidence.outputs_held_out()
+    rows = evidence.rows if evidence.valid is None else evidence.valid
+    targets = rows.targets.cpu().double()[index]
+    return codec.with_errors(outputs.numpy(), targets.numpy()) if len(index) else codec
+
+
+def _progress(estimator: Any, settings: Settings) -> Any:
+    """A display of the members of a blend, if one is wanted."""
+    if not estimator.verbose:
+        return nullcontext()
+    name, total = type(estimator).__name__, len(settings.members)
+    return Steps(name, unit="members", total=total, ends_with_a_line=True)
+
+
+def _closed_form(studied: Sequence[Any]) -> dict[str, Any]:
+    """Fitted attributes that a kernel has to give where there are no nets."""
+    return (
+        {"lambda_": one.lam, "effective_dof_": one.effective_dof}
+        if (one := next(iter(studied), None))
+        else {}
+    )
+
+
 def _member_rows(
-    settings: Settings,
-    n_rows: int,
-    strata: npt.NDArray[np.intp] | None,
-    seeds: list[int],
-    external: bool,
+    settings: Settings, data: Prepared, seeds: list[int], folds: Sequence[Any] | None
 ) -> list[MemberRows]:
-    """Rows that each net trains on and holds out."""
-    if external:
-        parts = [(np.arange(n_rows), np.arange(0))] * len(seeds)
+    """Rows that each net trains on and holds out; ``folds`` are those of dependent rows."""
+    n_rows, strata, dependence = data.n_rows, data.strata, data.samples.dependence
+    draws = [np.random.default_rng(seed) for seed in seeds]
+    if data.valid is not None:
+        parts: Any = [(np.arange(n_rows), np.arange(0))] * len(seeds)
     elif settings.validation == "folds":
-        rng = np.random.default_rng(seeds[0])
-        parts = fold_rows(n_rows, len(seeds), MOST_HELD, strata, rng)
+        own = folds or fold_rows(n_rows, len(seeds), MOST_HELD, strata, draws[0])
+        parts = own
     else:
         share = float(settings.validation)
-        parts = [
-            hold_out(n_rows, share, MOST_HELD, strata, np.random.default_rng(seed))
-            for seed in seeds
-        ]
+        if dependence is None:
+            parts = [hold_out(n_rows, share, MOST_HELD, strata, rng) for rng in draws]
+        else:
+            parts = [dependent_hold_out(dependence, share, MOST_HELD, strata, r) for r in draws]
     return [
         MemberRows(torch.from_numpy(train), torch.from_numpy(valid), seed)
         for (train, valid), seed in zip(parts, seeds, strict=True)
     ]
+
+
+def _final_folds(settings: Settings, data: Prepared, seed: int) -> torch.Tensor | None:
+    """Folds of the models that predict, where others were trained on earlier rows alone."""
+    if "time" not in settings.split_by:
+        return None
+    rng = np.random.default_rng(seed)
+    fold = np.full(data.n_rows, -1)
+    folds = fold_rows(data.n_rows, settings.n_estimators, data.n_rows, data.strata, rng)
+    for k, (_, valid) in enumerate(folds):
+        fold[valid] = k
+    return torch.from_numpy(fold)

@@ -67,14 +67,15 @@ def read_capacity(
     part = slice(0, _MOST_ROWS)
     return Capacity(
         scheme=recipe.scheme,
-        n_solved=_total(rows) * solved_share(recipe, members[0], len(origin)),
-        n_features=members[0].width,
+        n_solved=_total(rows) * (solved_share(recipe, members[0], len(origin)) if members else 1.0),
+        n_features=members[0].width if members else 0,
         loss=recipe.loss,
         baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
         members=tuple(
             _summary(member, fit, rows, None if evidence.is_going_on else _holdout([member]))
             for member, fit in zip(members, fits, strict=True)
-        ),
+        )
+        or (MemberCapacity(),),  # trees alone have nothing to read
         p_value=permutation_p_value(mean_fits) if known else None,
         press_r2=_press(index, residuals, rows),
         holdout_p_value=None if evidence.is_going_on else _holdout(members, valid is not None),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adacap.text import table_lines
+
 if TYPE_CHECKING:
     from adacap.estimators.capacity import Capacity
 
@@ -17,6 +19,10 @@ _LOSSES = {
     "bce": "cross-entropy",
     "ce": "cross-entropy",
 }
+_NO_LAYER = (
+    "Neither nets nor a kernel were trained: there is no output layer to read. Add 'kernel' or "
+    "'nets' to quality."
+)
 _NO_HEAD = (
     "The plain scheme has no closed-form output layer: λ, degrees of freedom, leave-one-out "
     "residuals and the fit of permuted labels do not exist for it. Use scheme='adacap' or "
@@ -83,10 +89,8 @@ def as_text(capacity: Capacity) -> str:
     ----------
     capacity : Capacity
     """
-    lines = lines_of(capacity)
-    left = max((len(name) for name, *_ in lines), default=0)
-    middle = max((len(value) for name, value, note in lines if note), default=0)
-    body = [f"  {name:<{left}}  {value:<{middle}}  {note}".rstrip() for name, value, note in lines]
+    rows = table_lines(["", "", ""], lines_of(capacity), n_text=3, gap=2)[1:]
+    body = [f"  {row}" for row in rows]
     remarks = [f"  → {remark}" for remark in remarks_of(capacity)]
     return "\n".join([_title(capacity), *body, *remarks])
 
@@ -123,7 +127,9 @@ def remarks_of(capacity: Capacity) -> list[str]:
             f"On rows held out, predictions are no nearer to their labels than to labels in random "
             f"order (p = {c.holdout_p_value:.2g}): no signal was shown that carries to new rows."
         )
-    if c.scheme == "plain":
+    if c.n_features == 0:
+        return [*found, _NO_LAYER]
+    if c.scheme == "plain" and c.fit_true is None:
         return [*found, _NO_HEAD]
     if c.fit_true is None:
         return [*found, "The output layer could not be factorised again: no readings of it."]

@@ -70,6 +70,11 @@ class BackboneSpec:
         """Name of the architecture; None for a user's own."""
         return None if self.architecture is None else self.architecture.name
 
+    @property
+    def initialization(self) -> str | None:
+        """What a named backbone starts from, where it is said."""
+        return None if self.architecture is None else self.architecture.initialization
+
     def layers(self, shape: tuple[int, ...]) -> tuple[Layer, ...]:
         """Layers of a named backbone for samples of this shape."""
         assert self.architecture is not None
@@ -84,13 +89,13 @@ class BackboneSpec:
     def build(
         self, shape: tuple[int, ...], seeds: Sequence[int], factory: Factory | None = None
     ) -> Backbone | Stacked:
-        """One net per seed as one module; ``factory`` is the user's function, if it is one."""
+        """One net per seed as one module in float32; ``factory`` is the user's function, if any."""
         if self.architecture is None:
             make = partial(self.build_own, shape, factory)
-            rows = torch.zeros(2, *shape)
+            rows = torch.zeros(2, *shape, dtype=torch.float32)
             return Stacked([built_from(make, seed, rows) for seed in seeds])
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        return Backbone(self.layers(shape), k=len(seeds), generators=generators)
+        return Backbone(self.layers(shape), k=len(seeds), generators=generators).float()
 
     def build_own(self, shape: tuple[int, ...], factory: Factory | None) -> nn.Module:
         """A net of the user's."""
@@ -105,7 +110,7 @@ class BackboneSpec:
                 f"architecture must return a torch.nn.Module, got {type(backbone).__name__} "
                 f"from {self.factory}."
             )
-        return backbone
+        return backbone.float()  # whatever torch.set_default_dtype says
 
 
 def one_or_each(specs: Sequence[BackboneSpec]) -> BackboneSpec | tuple[BackboneSpec, ...]:

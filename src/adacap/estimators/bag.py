@@ -15,10 +15,13 @@ from adacap.estimators.held_out import HeldOut, LeftOut
 from adacap.nn.adapter import Stacked
 from adacap.nn.linear import LinearHead, linear_from
 from adacap.nn.modules import Backbone, Nets
+from adacap.nn.predictors import Encoded
 from adacap.training.data import MemberRows
 from adacap.training.history import History
 
-__all__ = ["Bag", "FittedMember", "Group", "gather", "groups_of", "regroup", "summary"]
+__all__ = [
+    "Bag", "FittedMember", "Group", "encoded", "gather", "groups_of", "regroup", "summary",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,7 @@ class Group:
 
     nets: Nets
     output: LinearHead  # (K, J, c)
+    encoding: Encoded | None = None  # what rows go through first
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class FittedMember:
     def backbone(self) -> nn.Module:
         """The net without its output layer; it shares the tensors of its group."""
         alone: nn.Module = self.group.nets.backbone.member(self.index)
+        if self.group.encoding is not None:
+            alone = nn.Sequential(self.group.encoding, alone)
         return alone.eval()
 
     @property
@@ -60,7 +66,7 @@ class FittedMember:
     @property
     def last_weights(self) -> Tensor | None:
         """Weights ``(units, inputs)`` of the last dense layer; None for a net without one."""
-        own = self.backbone
+        own = self.group.nets.backbone.member(self.index)
         if isinstance(own, Backbone):
             dense = [tensor.mT for tensor in own.parameters() if tensor.ndim == 2]
         else:
@@ -90,6 +96,7 @@ class Bag(nn.Module):
     ) -> None:
         super().__init__()
         groups = groups_of(members)
+        self.encodings = nn.ModuleList(group.encoding or nn.Identity() for group in groups)
         self.backbones = nn.ModuleList(group.nets.backbone for group in groups)
         self.outputs = nn.ModuleList(
             group.output if layers is None else _head(group, members, layers) for group in groups
@@ -100,8 +107,11 @@ class Bag(nn.Module):
 
     def each(self, x: Tensor) -> Tensor:
         """Outputs ``(K, n, c)`` of the nets, in the order of the members."""
-        pairs: Any = zip(self.backbones, self.outputs, strict=True)
-        parts = [output(body(x.expand(body.k, *x.shape))) for body, output in pairs]
+        groups: Any = zip(self.encodings, self.backbones, self.outputs, strict=True)
+        parts = [
+            output(body((rows := encoding(x)).expand(body.k, *rows.shape)))
+            for encoding, body, output in groups
+        ]
         return parts[0] if len(parts) == 1 else torch.cat(parts)[self.order]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -146,6 +156,12 @@ def gather(members: Sequence[FittedMember]) -> Nets:
     return nets.eval()
 
 
+def encoded(members: Sequence[FittedMember], encoding: Encoded) -> list[FittedMember]:
+    """The same members, which put rows through an encoding first."""
+    same = {id(group): replace(group, encoding=encoding) for group in groups_of(members)}
+    return [replace(member, group=same[id(member.group)]) for member in members]
+
+
 def regroup(members: Sequence[FittedMember]) -> list[FittedMember]:
     """The same members in groups that hold no other nets."""
     found: list[FittedMember | None] = [None] * len(members)
@@ -154,7 +170,7 @@ def regroup(members: Sequence[FittedMember]) -> list[FittedMember]:
         chosen = [members[k] for k in own]
         index = [member.index for member in chosen]
         output = LinearHead.of(group.output.weight[index], group.output.bias[index])
-        smaller = Group(gather(chosen), output)
+        smaller = Group(gather(chosen), output, group.encoding)
         for i, k in enumerate(own):
             found[k] = replace(members[k], group=smaller, index=i)
     return [member for member in found if member is not None]
@@ -162,6 +178,9 @@ def regroup(members: Sequence[FittedMember]) -> list[FittedMember]:
 
 def summary(members: Sequence[FittedMember], before: History) -> dict[str, Any]:
     """Fitted attributes that speak of the whole bag."""
+    if not members:
+        return {"lambda_": None, "effective_dof_": None, "history_": before, "n_iter_": 1,
+                "best_iter_": 0}  # fmt: skip
     lams = [m.lam for m in members if m.lam is not None]
     dofs = [m.effective_dof for m in members if m.effective_dof is not None]
     return {

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 from torch import Tensor
 
-from adacap.estimators.held_out import Evidence, pooled_outputs
+from adacap.estimators.held_out import Evidence
 
 __all__ = ["Reliability", "fit_temperature", "held_out_temperature", "reliability"]
 
@@ -80,7 +80,9 @@ def held_out_temperature(evidence: Evidence) -> float:
     if rows is not None:
         return _fit(evidence.outputs_aside(rows), rows.targets, rows.weight)
     rows = evidence.rows if evidence.valid is None else evidence.valid
-    index, outputs = pooled_outputs(evidence.members, len(rows.x))
+    if evidence.blend is not None:
+        return 1.0  # found with the weights
+    index, outputs = evidence.outputs_held_out()
     index = index.to(rows.targets.device)
     found = _fit(outputs, rows.targets[index], None if rows.weight is None else rows.weight[index])
     is_plain = evidence.members[0].lam is None

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adacap.estimators.tables import Table
 from adacap.tables.columns import ROUNDING, Floats
+from adacap.tables.table import Table
 
 __all__ = ["Arrangement", "arrange"]
 
@@ -69,7 +69,7 @@ def arrange(
 
     Examples
     --------
-    >>> from adacap.estimators.tables import read_table
+    >>> from adacap.tables.table import read_table
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> one, y = arrange(read_table(X), X[:, :1], np.arange(50)), X[:, :1]
     >>> other = arrange(read_table(32 * X[:, ::-1] - 5), 7 - 2 * y, np.arange(50))

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from adacap.estimators._base import (
     AdaCapBase,
     ArchitectureLike,
+    LambdaInit,
     OptimizerPair,
     RandomState,
     Scheme,
 )
+from adacap.estimators.bounds import Errors
 from adacap.estimators.calibration import (
     Reliability,
     fit_temperature,
@@ -27,6 +29,10 @@ from adacap.estimators.calibration import (
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.preprocessing import Preprocessing
+from adacap.estimators.presets import ADACAP_CLASSES
+from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
+from adacap.estimators.rows import weights_of_classes
+from adacap.estimators.sets import SetData, class_scores, predict_set
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
 from adacap.training.callbacks import Callback
@@ -35,21 +41,30 @@ __all__ = ["AdaCapClassifier"]
 
 
 class AdaCapClassifier(ClassifierMixin, AdaCapBase):
-    """Neural network for classification on small tables.
+    """Classification on small tables by a blend of nets, trees, kernels and logistic regression.
 
-    The default trains a plain net, which does better here than AdaCap: the paper says so too. The
-    other schemes are there for study. Labels may be strings, two or more classes.
+    Members are trained in the same five folds and count by their out-of-fold log-loss. The nets
+    are plain ones, which do better here than AdaCap: the paper says so too. The other schemes are
+    there for study. Labels may be strings, two or more classes.
 
-    Parameters stand in four groups. For most users: ``architecture`` to
-    ``calibration_fraction``. For tuning: ``max_iter`` to ``select_by``. For research:
-    ``n_permutations`` to ``fit_intercept``. For running: ``time_limit`` to ``verbose``. What
-    ``"auto"`` stands for depends on the number of rows alone, so that estimators which differ in
-    ``scheme`` or ``architecture`` are trained alike; ``settings_`` has what it became.
+    Parameters stand in four groups. For most users: ``quality`` to ``class_weight``.
+    For tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to
+    ``fit_intercept``. For running: ``time_limit`` to ``verbose``. What ``"auto"`` stands for
+    depends on ``quality`` and the number of rows alone, so that nets which differ in ``scheme`` or
+    ``architecture`` are trained alike; ``settings_`` has what it became.
 
     Parameters
     ----------
+    quality : {"auto", "fast", "balanced", "best", "nets"} or list of str, default="auto"
+        What is trained. Fast, balanced and best are blends: nets, kernels, trees and ridge, trained
+        in the same folds and weighed by their out-of-fold error; higher levels train more members
+        for longer. ``"nets"`` is nets alone, and so is all else with fewer than 20 rows. A list
+        names the members of a blend by kind and encoding: ``["kernel", "nets:bins"]``. Auto is
+        balanced, or nets with ``X_val`` or any parameter that describes nets: ``architecture`` to
+        ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. Beside a
+        quality they describe the nets of its blend; those that leave no folds are refused.
     architecture : str, Architecture, list of these or callable, default="auto"
-        ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, or such a name with options:
+        ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, ``"fourier"``, or a name with options:
         ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is glu for regression, and mlp
         with dropout 0.2 and batch norm for classification. The members of a bag take the items of
         a list in turn. A callable gets the number of encoded columns (or the shape of one sample)
@@ -58,24 +73,31 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         ``"adacap"``: closed-form output layer and MLR loss; ``"adacap-gap"``: the same with the
         absolute gap of the paper's appendix in the loss; ``"tikhonov"``: the output layer alone;
         ``"plain"``: an ordinary net. Auto is adacap for regression, plain for classification.
-    width : int, default=128
-        Size of the hidden layers, of named architectures.
+    width : int or "auto", default="auto"
+        Size of the hidden layers, of named architectures. Auto is 128 for nets alone; for nets of
+        a blend ``settings_`` tells what this and the other autos are.
     depth : int, list of int or None, default=None
         Number of hidden layers or blocks; None is the usual one of the architecture. The members
         of a bag take the items of a list in turn.
     n_estimators : int or "auto", default="auto"
-        Nets whose outputs are averaged. Auto is 5 for regression (fewer below 10 rows) and
-        1 for classification.
+        Nets whose outputs are averaged, and folds of a blend. Auto is 5 (fewer below 10 rows), and
+        1 for classification by nets alone.
     preprocessing : {"default", "paper", "none"} or dict, default="default"
         How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
         ``{"read_text": False}`` for text that stays text even where it spells numbers.
-    validation : {"auto", "folds"} or float, default="auto"
+    validation : {"auto", "folds"}, float or pair, default="auto"
         What each net holds out to choose its best iteration, at most 2048 rows: its own fold, or
         a share of the rows in [0, 1), drawn by its own seed. With 0 nothing is held out and the
-        last iteration is kept. Auto is folds for several nets, 0.2 for one.
+        last iteration is kept. Auto is folds for several nets, 0.2 for one. A pair such as
+        ``(0.2, "auc")`` also says what makes an iteration the best: ``"loss"``, else; ``"auc"``,
+        the paper's choice; ``"r2"`` of the coded classes, that of its supplement.
     calibration_fraction : float or None, default=0.0
         Share of the rows that training never sees, to fit the temperature on. With 0 it is fitted
         on the rows held out, which costs no training. None leaves the outputs as they are.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, by which ``sample_weight`` is multiplied; balanced is in inverse
+        proportion to how often a class is seen. Probabilities and sets are then those of rows in
+        which classes have these weights.
     max_iter : int, str or "auto", default="auto"
         Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 130 for regression, 200 for
         classification.
@@ -90,26 +112,22 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     weight_decay : float or "auto", default="auto"
         On the backbone, never on λ. Auto is ``min(3, 1500 / n)`` for regression, with n rows
         that a net is trained on, and 0 for classification.
-    patience : int or None, default=None
-        Stop after this many steps without a better validation score.
     refit : {"auto", "net", "head", "none"}, default="auto"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
         the best iteration, then solve the output layer; ``"head"``: solve the output layer;
         ``"none"``: nothing. Auto is net where at least a tenth of the rows is held out, unless
         there is a net per fold or ``warm_start=True``; else head.
-    select_by : {"loss", "auc", "r2"}, default="loss"
-        What makes an iteration the best on the held-out rows. AUC is the paper's choice, R² of the
-        coded classes that of its supplement.
     n_permutations : int, default=16
         Permuted label sets of the MLR loss, drawn once.
-    lambda_init : float, "max_sensitivity", sequence of float or "auto", default="auto"
+    lambda_init : float, "max_sensitivity", "published", sequence or "auto", default="auto"
         Start of λ: a number, or the paper's rule on the first minibatch, which chooses among 12
-        values from 0.1 to 10⁴ or among those of a sequence. Auto is 3 for regression,
-        the rule for classification.
+        values from 0.1 to 10⁴ or among those of a sequence; ``"published"`` is that of the code
+        of 2021. Auto is 3 for regression, the rule for classification.
     fit_intercept : bool, default=True
         Unpenalised intercept of the output layer.
     time_limit : float or None, default=None
-        Seconds after which training stops; a model is returned all the same.
+        Seconds after which training stops; a model is returned all the same. A blend leaves out
+        the last of its members when time runs short.
     warm_start : bool, default=False
         Another ``fit`` goes on training the nets of the last one, with the same encoding.
     device : str or None, default=None
@@ -127,6 +145,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
     network_ : nn.Module
         Trained net with its output layer frozen; maps encoded rows to coded targets.
+    blend_ : tuple of Part
+        Members of a blend, as in :class:`AdaCapRegressor`; empty for nets alone.
     members_ : tuple of FittedMember
         The single nets, with their own λ, history and best iteration.
     lambda_ : float or None
@@ -149,6 +169,13 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         What ``capacity()`` returns.
     provenance_ : Provenance
         Rows trained on, seconds, date and versions.
+    background_ : Background
+        What is remembered of the training rows, behind :meth:`explain`.
+    seen_ : Seen
+        Summary of the training rows that new rows are held against, behind
+        :func:`adacap.drift.check_drift`.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in what predictions move by; of sum 1.
     n_features_in_ : int
         Columns of ``X``.
     feature_names_in_ : ndarray of str
@@ -158,6 +185,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     temperature_ : float
         What outputs are divided by before they become probabilities; above 1 where the nets were
         too sure of themselves.
+    sets_ : SetData
+        What :meth:`predict_set` rests on; ``sets_.describe()`` says in words what it promises.
 
     Examples
     --------
@@ -169,31 +198,35 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     """
 
     _codec = ClassCodec
+    _qualities: ClassVar[Mapping[str, tuple[str, ...]]] = CLASS_QUALITIES
+    _nets_in: ClassVar[Mapping[str, dict[str, Any]]] = CLASS_NETS
     _autos: ClassVar[Mapping[str, Any]] = CLASSIFICATION
     _constraints = CLASSIFIER
+    _presets: ClassVar[Mapping[str, dict[str, Any]]] = ADACAP_CLASSES
     codec_: ClassCodec
+    sets_: SetData
 
     def __init__(
         self,
         *,
+        quality: str | Sequence[str] = "auto",
         architecture: ArchitectureLike = "auto",
         scheme: Literal["auto"] | Scheme = "auto",
-        width: int = 128,
+        width: int | Literal["auto"] = "auto",
         depth: int | Sequence[int] | None = None,
         n_estimators: int | Literal["auto"] = "auto",
         preprocessing: Preprocessing = "default",
-        validation: float | Literal["auto", "folds"] = "auto",
+        validation: float | Literal["auto", "folds"] | Sequence[Any] = "auto",
         calibration_fraction: float | None = 0.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         max_iter: int | str = "auto",
         max_lr: float | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
         optimizer: OptimizerPair = "adamw",
         weight_decay: float | Literal["auto"] = "auto",
-        patience: int | None = None,
         refit: Literal["auto", "net", "head", "none"] = "auto",
-        select_by: Literal["loss", "auc", "r2"] = "loss",
         n_permutations: int = 16,
-        lambda_init: float | Sequence[float] | Literal["auto", "max_sensitivity"] = "auto",
+        lambda_init: LambdaInit | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         time_limit: float | None = None,
         warm_start: bool = False,
@@ -203,19 +236,19 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         verbose: int | bool = 0,
     ) -> None:
         super().__init__(
+            quality=quality,
             architecture=architecture,
             scheme=scheme,
             width=width,
             depth=depth,
             n_estimators=n_estimators,
             preprocessing=preprocessing,
-            validation=validation,
+            validation=validation,  # type: ignore[arg-type]  # a pair is taken apart
             max_iter=max_iter,
             max_lr=max_lr,
             batch_size=batch_size,
             optimizer=optimizer,
             weight_decay=weight_decay,
-            patience=patience,
             refit=refit,
             n_permutations=n_permutations,
             lambda_init=lambda_init,
@@ -228,7 +261,22 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             verbose=verbose,
         )
         self.calibration_fraction = calibration_fraction
-        self.select_by = select_by
+        self.class_weight = class_weight
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """Parameters, with the pair that ``validation`` may be taken apart."""
+        told = super()._parameters
+        held, rule = told["validation"], told.get("select_by", "loss")
+        if isinstance(held, list | tuple):
+            held, rule = held
+        return {**told, "validation": held, "select_by": rule}
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *rest: Any) -> dict[str, Any]:
+        told = self._parameters.get("class_weight")
+        if told is not None:
+            sample_weight = weights_of_classes(told, ClassCodec.check(y), sample_weight)
+        return super()._fit(X, y, sample_weight, *rest)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, in the order of ``classes_``.
@@ -244,8 +292,53 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         check_is_fitted(self)
         return self.codec_.probabilities(self._outputs(X))
 
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float | Sequence[float] = 0.9,
+        method: Literal["auto", "cv+", "split"] = "auto",
+        *,
+        allow_empty: bool = False,
+    ) -> npt.NDArray[np.bool_]:
+        """Sets of classes that hold the class of a new row with the given probability.
+
+        Easy rows have sets of one class, hard ones larger sets. The probability is over all rows,
+        not for each class or each row.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        coverage : float or sequence of float, default=0.9
+            1 − α, between 0 and 1.
+        method : {"auto", "cv+", "split"}, default="auto"
+            ``"split"``: probabilities on rows that training never saw (``calibration_fraction`` or
+            :meth:`calibrate`), with a guarantee of 1 − α. ``"cv+"``: those of each row under the
+            models of a fold that never saw it; 1 − 2α is guaranteed, up to what is not done anew in
+            each fold. Auto is the first that the model can give.
+        allow_empty : bool, default=False
+            Whether a set may be empty, where no class fits. Else the class that fits best is in
+            every set, and sets hold at least as often.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            In the order of ``classes_``; (n_samples, n_classes, n_coverages) for several coverages.
+            With fewer rows than the coverage needs, all classes are in every set.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = AdaCapClassifier(quality=["ridge"], random_state=0).fit(X[::2], y[::2])
+        >>> inside = model.predict_set(X[1::2], coverage=0.9)
+        >>> bool(inside[range(75), y[1::2]].mean() >= 0.85)
+        True
+        """
+        check_is_fitted(self)
+        return predict_set(self, X, coverage, method, allow_empty=allow_empty)
+
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the temperature anew, on fresh rows.
+        """Fit the temperature anew, and take the rows for sets of method ``"split"``.
 
         Parameters
         ----------
@@ -260,7 +353,11 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             Which class is predicted stays as it is.
         """
         check_is_fitted(self)
-        found = fit_temperature(*self._compare(X, y, sample_weight))
+        outputs, coded, weight = self._compare(X, y, sample_weight)
+        own = replace(self.codec_, temperature=self.sets_.temperature)
+        split = Errors(class_scores(own, outputs, coded), weight)
+        self.sets_ = replace(self.sets_, split=split)
+        found = fit_temperature(outputs, coded, weight)
         self.codec_ = replace(self.codec_, temperature=found)
         return self
 
@@ -295,7 +392,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         is_off = self._parameters["calibration_fraction"] is None
         found = 1.0 if is_off else held_out_temperature(evidence)
-        return {"codec_": replace(codec, temperature=found)}
+        codec = replace(codec, temperature=found)
+        return {"codec_": codec, "sets_": SetData.of_classes(evidence, codec)}
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the most probable class.

@@ -1,9 +1,12 @@
-"""What each constructor parameter accepts, as one table; checked when ``fit`` is called."""
+"""What each constructor parameter accepts, as one table; checked when ``fit`` is called.
+
+A model file is held against it too, so nothing here imports torch before a value asks for it.
+"""
 
 from __future__ import annotations
 
-import difflib
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from math import inf
@@ -11,20 +14,20 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import nn
 
-from adacap.architectures import BACKBONES, Architecture
-from adacap.estimators.encoder import POLICIES, TableEncoder
-from adacap.estimators.settings import SCHEMES
-from adacap.training.config import OPTIMIZERS, SCHEDULERS
+from adacap.architectures import BACKBONES, INITIALIZATIONS, Architecture
+from adacap.estimators.quality import MEMBERS, QUALITIES
+from adacap.estimators.settings import MSE_SCHEMES, SCHEMES
+from adacap.estimators.transforms import TRANSFORMS
+from adacap.exceptions import did_you_mean
+from adacap.tables.encoder import OPTIONS, POLICY_NAMES
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
 
 __all__ = [
-    "CLASSIFIER", "CONSTRAINTS", "MLR_CLASSIFIER", "MLR_CONSTRAINTS", "Constraint", "Kind",
-    "check_parameters",
+    "CLASSIFIER", "CONSTRAINTS", "MLR_CLASSIFIER", "MLR_CONSTRAINTS", "REGRESSOR", "Constraint",
+    "Kind", "check_parameters",
 ]  # fmt: skip
 
 # --------------------------------------------------------------------------- kinds of values
@@ -36,12 +39,17 @@ class Kind:
 
     text: str
     test: Callable[[Any], bool]
-    names: Collection[str] = ()  # to choose from, where it is a name
+    names: Collection[str] | Callable[[], Collection[str]] = ()  # to choose from, if it is a name
+
+    @property
+    def known(self) -> list[str]:
+        """Names to choose from."""
+        return list(self.names() if callable(self.names) else self.names)
 
     @property
     def texts(self) -> list[str]:
         """What will do, in words; names stand for themselves."""
-        names = list(map(repr, self.names))
+        names = list(map(repr, self.known))
         return [self.text.format(names=", ".join(names))] if self.text else names
 
 
@@ -80,16 +88,38 @@ def _is_architecture(value: Any) -> bool:
     return known or isinstance(value, Architecture)
 
 
+def _is_module(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # where it was not imported, nothing is a module
+    return torch is not None and isinstance(value, torch.nn.Module)
+
+
+def _is_members(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return is_list and all(item in MEMBERS for item in value) and len(set(value)) == len(value)
+
+
 def _is_function(value: Any) -> bool:
-    return callable(value) and not isinstance(value, nn.Module | str)
+    return callable(value) and not isinstance(value, str) and not _is_module(value)
+
+
+def _optimizers() -> Collection[str]:
+    from adacap.training.config import OPTIMIZERS
+
+    return OPTIMIZERS
+
+
+def _schedulers() -> Collection[str]:
+    from adacap.training.config import SCHEDULERS
+
+    return SCHEDULERS
 
 
 def _is_optimizer(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() in OPTIMIZERS
+    return isinstance(value, str) and value.lower() in _optimizers()
 
 
 def _is_scheduler(value: Any) -> bool:
-    known = isinstance(value, str) and value.lower() in SCHEDULERS
+    known = isinstance(value, str) and value.lower() in _schedulers()
     return known or value is None or _is_function(value)
 
 
@@ -100,6 +130,8 @@ def _is_pair(value: Any) -> bool:
 
 
 def _is_device(value: Any) -> bool:
+    import torch
+
     try:
         return isinstance(value, str) and bool(torch.device(value))
     except RuntimeError:
@@ -116,7 +148,7 @@ def _is_epochs(value: Any) -> bool:
 
 
 def _is_options(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() <= TableEncoder().get_params().keys()
+    return isinstance(value, dict) and value.keys() <= set(OPTIONS)
 
 
 AUTO = _name("auto")
@@ -170,16 +202,23 @@ class Constraint:
             raise ValueError(f"{name} must be {self.accepts}, got {value!r}.{hint}")
 
     def _hints(self, value: Any) -> Iterator[str]:
-        names = [name for kind in self.kinds for name in kind.names]
+        names = [name for kind in self.kinds for name in kind.known]
         for word in value if isinstance(value, list | tuple) else [value]:
-            near = difflib.get_close_matches(str(word), names, n=1)
-            if isinstance(word, str) and near and near[0] != word:
-                yield f" Did you mean {near[0]!r}?"
-        if isinstance(value, nn.Module):
+            if isinstance(word, str) and word not in names:
+                yield did_you_mean(word, names)
+        if _is_module(value):
             yield " Each net starts fresh, so pass what builds it, not a network."
 
 
 CONSTRAINTS: dict[str, Constraint] = {
+    "quality": Constraint(
+        (
+            AUTO,
+            _name(*QUALITIES, "nets"),
+            Kind("a list of members such as {names}", _is_members, MEMBERS),
+        ),
+        "auto",
+    ),
     "architecture": Constraint(
         (
             AUTO,
@@ -191,11 +230,11 @@ CONSTRAINTS: dict[str, Constraint] = {
         "auto",
     ),
     "scheme": Constraint((AUTO, _name(*SCHEMES)), "auto"),
-    "width": Constraint((_integer(1),), 128),
+    "width": Constraint((AUTO, _integer(1)), "auto"),
     "depth": Constraint((NONE, _integer(1), _listing("a list of these", _integer(1).test)), None),
     "n_estimators": Constraint((AUTO, _integer(1)), "auto"),
     "preprocessing": Constraint(
-        (_name(*POLICIES), Kind("a dict of options of TableEncoder", _is_options)), "default"
+        (_name(*POLICY_NAMES), Kind("a dict of options of TableEncoder", _is_options)), "default"
     ),
     "validation": Constraint((AUTO, _name("folds"), SHARE), "auto"),
     "calibration_fraction": Constraint((SHARE,), 0.0),
@@ -206,25 +245,24 @@ CONSTRAINTS: dict[str, Constraint] = {
     "batch_size": Constraint((AUTO, _integer(1)), "auto"),
     "optimizer": Constraint(
         (
-            Kind("the name of a torch optimizer", _is_optimizer, OPTIMIZERS),
+            Kind("the name of a torch optimizer", _is_optimizer, _optimizers),
             Kind("a function (param_groups, lr=...) -> Optimizer", _is_function),
             Kind(
                 "a pair (optimizer, scheduler) whose scheduler is one of {names}, a function "
                 "(optimizer, n_steps) -> LRScheduler or None",
                 _is_pair,
-                SCHEDULERS,
+                _schedulers,
             ),
         ),
         "adamw",
     ),
     "weight_decay": Constraint((AUTO, NOT_NEGATIVE), "auto"),
-    "patience": Constraint((NONE, _integer(1)), None),
     "refit": Constraint((AUTO, _name("net", "head", "none")), "auto"),
     "n_permutations": Constraint((_integer(0),), 16),
     "lambda_init": Constraint(
         (
             AUTO,
-            _name("max_sensitivity"),
+            _name("max_sensitivity", "published"),
             POSITIVE,
             _listing("a sequence of at least 2 positive numbers", _is_positive, 2),
         ),
@@ -244,14 +282,46 @@ CONSTRAINTS: dict[str, Constraint] = {
     ),
     "verbose": Constraint((BOOL, _integer(0)), 0),
 }
+"""Parameters of :class:`AdaCapRegressor` and :class:`AdaCapClassifier` alike."""
+
+REGRESSOR: dict[str, Constraint] = {
+    **CONSTRAINTS,
+    "scheme": Constraint((AUTO, _name(*SCHEMES, *MSE_SCHEMES)), "auto"),
+    "target_transform": Constraint((AUTO, _name(*TRANSFORMS)), "none"),
+}
 """Parameters of :class:`AdaCapRegressor`."""
+
+
+def _is_validation_pair(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return False
+    held, rule = (CONSTRAINTS["validation"].kinds, _SELECT_BY.kinds)
+    return any(k.test(value[0]) for k in held) and any(k.test(value[1]) for k in rule)
+
+
+def _is_class_weight(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_real(v) and v >= 0 for v in value.values())
+
 
 _SELECT_BY = Constraint((_name("loss", "auc", "r2"),), "loss")
 
 CLASSIFIER: dict[str, Constraint] = {
     **CONSTRAINTS,
+    "validation": Constraint(
+        (
+            *CONSTRAINTS["validation"].kinds,
+            Kind(
+                "a pair of one of these and what makes an iteration the best: 'loss', 'auc' or "
+                "'r2'",
+                _is_validation_pair,
+            ),
+        ),
+        "auto",
+    ),
     "calibration_fraction": Constraint((SHARE, NONE), 0.0),
-    "select_by": _SELECT_BY,
+    "class_weight": Constraint(
+        (NONE, _name("balanced"), Kind("a dict from class to weight", _is_class_weight)), None
+    ),
 }
 """Parameters of :class:`AdaCapClassifier`."""
 
@@ -266,14 +336,14 @@ MLR_CONSTRAINTS: dict[str, Constraint] = {
         )
     },
     "depth": _DEPTH,
-    "width": replace(CONSTRAINTS["width"], default=1024),
-    "scheme": Constraint((_name(*SCHEMES),), "adacap-gap"),
+    "width": Constraint((_integer(1),), 1024),
+    "scheme": Constraint((_name(*SCHEMES, *MSE_SCHEMES),), "adacap-gap"),
     "structured_dither": Constraint((NOT_NEGATIVE,), 1.0),
     "target_dither": Constraint((AUTO, NOT_NEGATIVE), "auto"),
     "dither_form": Constraint((_name("halved", "fitted", "printed"),), "halved"),
     "lambda_init": Constraint(CONSTRAINTS["lambda_init"].kinds[1:], "max_sensitivity"),
     "fit_intercept": replace(CONSTRAINTS["fit_intercept"], default=False),
-    "initialization": Constraint((_name("glorot", "glorot-relu", "kaiming"),), "glorot"),
+    "initialization": Constraint((_name(*INITIALIZATIONS),), "glorot"),
     "optimizer": replace(CONSTRAINTS["optimizer"], default=("adam", "constant")),
     "validation": Constraint((_name("folds"), SHARE), 0.2),
     "refit": Constraint((_name("net", "head", "none"),), "head"),
@@ -284,6 +354,7 @@ MLR_CONSTRAINTS: dict[str, Constraint] = {
 
 MLR_CLASSIFIER: dict[str, Constraint] = {
     **MLR_CONSTRAINTS,
+    "scheme": Constraint((_name(*SCHEMES),), "adacap-gap"),
     "select_by": replace(_SELECT_BY, default="r2"),
 }
 """Parameters of :class:`~adacap.estimators.mlr_net.MLRNetClassifier`."""

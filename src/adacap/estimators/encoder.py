@@ -17,19 +17,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from adacap.estimators.policies import POLICIES, Rules, Weights, cross_fit, moments
-from adacap.estimators.tables import Table, read_table, read_texts, row_chunks
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.columns import Floats
-from adacap.tables.matching import cells_by_plan, column_order
-from adacap.tables.numbers import NumberBlock
+from adacap.tables.encoder import OPTIONS, POLICY_NAMES, Encoder, Matrix
+from adacap.tables.matching import cells_by_plan
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
+from adacap.tables.policies import POLICIES, Rules, Weights, cross_fit, moments
 from adacap.tables.readings import check_read_text
+from adacap.tables.table import Table, read_table, read_texts
 from adacap.tables.telling import tell_column
 
 __all__ = ["POLICIES", "TableEncoder"]
 
-Matrix = npt.NDArray[np.float32]
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -169,26 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def encode(self, table: Table) -> Matrix:
         """:meth:`transform` for an estimator: an array, whatever ``set_output`` says."""
-        table = self._align(table)
-        out = np.empty((table.n_rows, self.n_features_out_), dtype=np.float32)
-        block, matrix = self._numbers, table.matrix
-        alone: Sequence[int] = range(table.n_columns)
-        if block is not None and matrix is not None:
-            block.encode(matrix, out)
-            alone = self._alone
-        if alone:
-            for rows in row_chunks(table.n_rows):
-                self._encode(table.take(rows), out[rows], alone)
-        return out
-
-    def _encode(self, table: Table, out: Matrix, chosen: Sequence[int]) -> None:
-        """Encode the chosen columns, one at a time."""
-        for j in chosen:
-            plan = self.columns_[j]
-            if plan.parts:
-                encoded = plan.encoded(self._cells(table, j, plan))
-                for place, x in enumerate(encoded, start=self._starts[j]):
-                    out[:, place] = x
+        return self._encoder.encode(table)
 
     @property
     def n_features_in_(self) -> int:
@@ -231,7 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def to_dict(self) -> dict[str, Any]:
         """Fitted encoder as JSON-able data; :meth:`from_dict` encodes to the same bits."""
         return {
-            "policy": self.policy,
+            "policy": self.policy if self.policy in POLICY_NAMES else "default",
             "max_levels": int(self.max_levels),
             "one_hot_numeric": bool(self.one_hot_numeric),
             "read_text": self.read_text,
@@ -250,12 +231,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         owner : str, default="TableEncoder"
             Class name that messages about the user's data speak of.
         """
-        options = ("policy", "max_levels", "one_hot_numeric", "read_text")
-        encoder = cls(**{name: data[name] for name in options})
-        names = None if data["names"] is None else tuple(data["names"])
-        columns = tuple(ColumnPlan.from_dict(column) for column in data["columns"])
-        encoder._keep(names, columns, tuple(data["layout"]))
+        encoder = cls(**{name: data[name] for name in OPTIONS})
         encoder._owner = owner
+        encoder._keep(Encoder.from_dict(data, owner))
         return encoder
 
     def __sklearn_tags__(self) -> Tags:
@@ -327,27 +305,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 centers.append(center)
                 scales.append(scale)
                 if keep:
-                    out[:, k] = (x - center) / scale
+                    with np.errstate(over="ignore"):
+                        out[:, k] = np.clip((x - center) / scale, -_LARGEST, _LARGEST)
                     k += 1
             plans[j] = replace(drafts[j], center=tuple(centers), scale=tuple(scales))
-        self._keep(table.names, tuple(plans), layout)
+        self._keep(Encoder(self.policy, table.names, plans, layout, owner=self._owner))
         return out
 
-    def _keep(
-        self,
-        names: tuple[str, ...] | None,
-        columns: tuple[ColumnPlan, ...],
-        layout: tuple[int, ...],
-    ) -> None:
-        """Keep what was learnt, and what follows from it for every table to come."""
-        self.names_, self.columns_, self.layout_ = names, columns, layout
-        sizes = [len(columns[j].center) for j in layout]
-        self.n_features_out_ = sum(sizes)
-        first = np.cumsum([0, *sizes[:-1]]).tolist()
-        self._starts = [first[k] for k in np.argsort(layout)]
-        self._numbers = NumberBlock.of(columns, self._starts)
-        taken = set() if self._numbers is None else set(self._numbers.inputs.tolist())
-        self._alone = [j for j, plan in enumerate(columns) if plan.parts and j not in taken]
+    def _keep(self, encoder: Encoder) -> None:
+        """Keep what was learnt, and what follows the plan from now on."""
+        self.names_, self.columns_ = encoder.names, encoder.columns
+        self.layout_, self.n_features_out_ = encoder.layout, encoder.n_features_out
+        self._encoder = encoder
 
     def _draft(self, table: Table, j: int, rules: Rules, plan: ColumnPlan) -> ColumnPlan:
         parts, dropped = POLICIES[self.policy](self._cells(table, j, plan), rules)
@@ -366,26 +335,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 yield from part.outputs(cells)
 
-    # -- meeting new data
-
     def _cells(self, table: Table, j: int, plan: ColumnPlan) -> Cells:
         return cells_by_plan(table.columns[j], table.place(j), plan, self.policy)
 
-    def _align(self, table: Table) -> Table:
-        """The table with its columns as ``fit`` had them."""
-        n_fitted = len(self.columns_)
-        if table.names is None and self.names_ is None and table.n_columns == n_fitted:
-            return self._read(table)
-        order = column_order(
-            table.names, table.n_columns, self.names_, n_fitted,
-            owner=self._owner, stacklevel=5,  # at the caller of predict or of transform
-            unused=[plan.name for plan in self.columns_ if not plan.parts],
-        )  # fmt: skip
-        return self._read(table.arrange(order))
-
-    def _read(self, table: Table) -> Table:
-        """New rows, their text read as in ``fit``."""
-        return table.read([plan.reading for plan in self.columns_], is_new=True)
+    def cells(self, X: Any) -> list[Cells]:
+        """Columns of X in the order and the kinds of ``fit``, before they are encoded."""
+        return self._encoder.cells(read_table(X))
 
 
 def _targets(y: Any, n_rows: int) -> Floats:

@@ -39,10 +39,14 @@ def make(
         all. These are trained by the paper's protocol. ``"fast"`` and ``"balanced"`` are bags of
         five small nets, one per fold; see ``docs/SPEED.md``. ``"mlr-1"`` to ``"mlr-4"``,
         ``"bag-mlr-1"``, ``"bag-mlr-2"``, ``"ens-mlr"``, ``"best-mlr"`` and ``"top5-mlr"`` are the
-        nets and ensembles of the 2021 supplement.
+        nets and ensembles of the 2021 supplement; ``"mlr-1-2021"`` to ``"mlr-4-2021"`` are its
+        single nets as the code published with it trained them.
     task : {"regression", "classification"}, default="regression"
     **overrides
-        Any parameter of the estimator, to depart from these settings.
+        Any parameter of the estimator, to depart from these settings. Besides, for what the
+        sources leave open: ``loss``, ``"rmse"`` or ``"mse"``, for regression; ``initialization``,
+        ``"he"``, ``"glorot"``, ``"glorot-relu"`` or ``"kaiming"``, torch's; and ``reading``, one
+        or several names of ``adacap.estimators.readings.READINGS``.
 
     Returns
     -------
@@ -62,9 +66,14 @@ def make(
     >>> make("top5-mlr", "classification")
     MLRNetClassifier(depth=(1, 2), n_estimators=20, preprocessing='paper',
                      time_limit=12000.0, top=5)
+    >>> make("adacap-fast-mlp", loss="mse", initialization="he").scheme
+    'adacap-mse'
+    >>> model = make("adacap-fast-mlp", reading="no-hold-out")
+    >>> model.validation, model.refit
+    (0.0, 'none')
     >>> make("adacap-snnn")
     Traceback (most recent call last):
-    ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Known: ...
+    ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Nearest of ...
     >>> make("fast", learning_rate=0.1)
     Traceback (most recent call last):
     TypeError: AdaCapRegressor has no parameter 'learning_rate'. Use max_lr. Nearest: ...

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
+from adacap.checkpoint import Checkpoint
 from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
-from adacap.estimators.bag import FittedMember, Group, gather
+from adacap.estimators.bag import FittedMember, Group, gather, regroup
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
+from adacap.estimators.starts import Initialise
 from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
 from adacap.nn.linear import LinearHead
@@ -26,10 +28,11 @@ from adacap.training.data import MemberRows, TrainingData
 from adacap.training.dithering import Dither, DitheredObjective
 from adacap.training.history import Trained
 from adacap.training.loop import MLRObjective, Objective, Trainer
-from adacap.training.refit import UpTo
+from adacap.training.resuming import UpTo, resumed
 from adacap.training.threads import one_thread
+from adacap.training.trouble import warn_of_rise
 
-__all__ = ["FittedMember", "Recipe", "Rows", "fit_members", "probe", "solved_share"]
+__all__ = ["BagTraining", "FittedMember", "Recipe", "Rows", "probe", "solved_share"]
 
 _MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
 _DIVERGED = "one of them diverged"
@@ -42,7 +45,7 @@ class Recipe:
     backbone: BackboneSpec
     factory: Factory | None
     scheme: str
-    loss: str
+    loss: str  # of the targets, in which fits are told
     score: str
     mlr_form: MLRForm
     n_permutations: int
@@ -53,76 +56,70 @@ class Recipe:
     refit_net: bool
     config: TrainingConfig
     dither: Dither | None = None
-    initialise: Callable[[Nets, list[torch.Generator]], None] | None = None
+    initialise: Initialise | None = None
+    objective: str | None = None  # loss that training minimises, where it is another
+    starts: Tensor | None = None  # of λ, one for each step of the grid, if not its middle
+
+    @property
+    def trained_loss(self) -> str:
+        """The loss that training minimises."""
+        return self.objective or self.loss
 
 
-def fit_members(
-    recipe: Recipe | Sequence[Recipe],
-    rows: Rows,
-    members: Sequence[MemberRows],
-    *,
-    valid: Rows | None = None,
-    callbacks: Sequence[Callback] = (),
-    start_from: Sequence[FittedMember] = (),
-) -> list[FittedMember]:
-    """Train one net per entry of ``members``.
+@dataclass(frozen=True, eq=False)
+class BagTraining:
+    """All that it takes to train one net per entry of ``members``.
 
     Nets with equally many rows are trained as one computation. Where that is not possible they are
     trained one by one, each on one thread, so that the result does not depend on how many
     processes joblib uses for it; a warning tells why.
 
-    With ``recipe.refit_net`` each net is then trained anew on all rows, up to the iteration that
-    was best on its hold-out.
+    With ``refit_net`` of a recipe each net is then trained anew on all rows, up to the iteration
+    that was best on its hold-out.
 
-    Parameters
+    Attributes
     ----------
-    recipe : Recipe or sequence of Recipe
-        Several are taken in turn: a bag of two recipes trains its odd members by one and its even
-        members by the other.
+    recipes : tuple of Recipe
+        Taken in turn: a bag of two recipes trains its odd members by one and its even members by
+        the other.
     rows : Rows
-    members : sequence of MemberRows
-    valid : Rows, optional
+    members : tuple of MemberRows
+    valid : Rows or None
         Validation rows to use in place of each member's hold-out.
-    callbacks : sequence of Callback
-    start_from : sequence of FittedMember
+    callbacks : tuple of Callback
+    start_from : tuple of FittedMember
         Members to go on from instead of fresh nets.
-
-    Returns
-    -------
-    list of FittedMember, in the order of ``members``
+    checkpoint : Checkpoint or None
+        What is kept of nets that are trained in this process.
     """
-    recipes = ([recipe] if isinstance(recipe, Recipe) else list(recipe))[: len(members)]
-    found: dict[int, FittedMember] = {}
-    for i, one in enumerate(recipes):
-        turns = range(i, len(members), len(recipes))
-        before = [start_from[k] for k in turns] if start_from else []
-        own = _share_of_time(one, len(recipes) - i)
-        run = _Run(own, rows, valid, tuple(callbacks), tuple(before))
-        found.update(zip(turns, _fit_alike(run, [members[k] for k in turns]), strict=True))
-    return [found[k] for k in range(len(members))]
 
+    recipes: tuple[Recipe, ...]
+    rows: Rows
+    members: tuple[MemberRows, ...]
+    valid: Rows | None
+    callbacks: tuple[Callback, ...]
+    start_from: tuple[FittedMember, ...] = ()
+    checkpoint: Checkpoint | None = None
 
-def _fit_alike(run: _Run, members: Sequence[MemberRows]) -> list[FittedMember]:
-    """Train members of one recipe; then anew on all rows, if asked to."""
-    recipe = run.recipe
-    if not (recipe.refit_net and run.valid is None and len(members[0].valid)):
-        return run.fit(members)
-    fitted = replace(run, recipe=_share_of_time(recipe, 2)).fit(members)
-    everything = torch.arange(len(run.rows.x))
-    rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
-    again = replace(run, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
-    return [
-        replace(
-            new,
-            history=old.history,
-            best_score=old.best_score,
-            rows=old.rows,
-            held_out=None if old.held_out is None else replace(old.held_out, layer=None),
-        )
-        if len(new.history) > old.best_iter  # what was cut short is not used
-        else old
-        for new, old in zip(again, fitted, strict=True)
-    ]
+    def fit(self) -> list[FittedMember]:
+        """The bag on rows as they are, in the order of ``members``."""
+        recipes = self.recipes[: len(self.members)]
+        found: dict[int, FittedMember] = {}
+        for i, recipe in enumerate(recipes):
+            turns = range(i, len(self.members), len(recipes))
+            own = [self.members[k] for k in turns]
+            run = self._run(_share_of_time(recipe, len(recipes) - i), turns)
+            if run.refits(own):
+                fitted = replace(run, recipe=_share_of_time(run.recipe, 2)).fit(own)
+                fitted = run.anew(fitted)
+            else:
+                fitted = run.fit(own)
+            found.update(zip(turns, fitted, strict=True))
+        return [found[k] for k in range(len(self.members))]
+
+    def _run(self, recipe: Recipe, turns: range) -> _Run:
+        before = tuple(self.start_from[k] for k in turns) if self.start_from else ()
+        return _Run(recipe, self.rows, self.valid, self.callbacks, before, None, self.checkpoint)
 
 
 @dataclass(frozen=True)
@@ -135,12 +132,16 @@ class _Run:
     callbacks: tuple[Callback, ...]
     start_from: tuple[FittedMember, ...] = ()
     keep_at: tuple[int, ...] | None = None
+    checkpoint: Checkpoint | None = None
 
     def fit(self, members: Sequence[MemberRows]) -> list[FittedMember]:
         reason = self._why_apart(members)
         if reason is None:
+            found: dict[int, FittedMember] = {}
             try:
-                return self._together(members)
+                for recipe, group in self._groups(members):
+                    found.update(zip(group, self._fit_group(recipe, members, group), strict=True))
+                return [found[k] for k in range(len(members))]
             except DivergenceError:
                 if len(members) == 1:
                     raise
@@ -149,6 +150,30 @@ class _Run:
             text = f"The {len(members)} nets are trained one by one, since {reason}."
             warn_caller(text)
         return self._apart(members)
+
+    def refits(self, members: Sequence[MemberRows]) -> bool:
+        """Whether each net is to be trained anew on all rows."""
+        return self.recipe.refit_net and self.valid is None and len(members[0].valid) > 0
+
+    def anew(self, fitted: Sequence[FittedMember]) -> list[FittedMember]:
+        """Members trained on all rows, each up to its best iteration."""
+        everything = torch.arange(len(self.rows.x))
+        rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
+        again = replace(self, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
+        kept = [
+            replace(
+                new,
+                history=old.history,
+                best_score=old.best_score,
+                rows=old.rows,
+                held_out=None if old.held_out is None else replace(old.held_out, layer=None),
+            )
+            if len(new.history) > old.best_iter  # what was cut short is not used
+            else old
+            for new, old in zip(again, fitted, strict=True)
+        ]
+        is_mixed = any(one is old for one, old in zip(kept, fitted, strict=True))
+        return regroup(kept) if is_mixed else kept
 
     def _why_apart(self, members: Sequence[MemberRows]) -> str | None:
         recipe = self.recipe
@@ -162,24 +187,18 @@ class _Run:
         own = [recipe.backbone.build(shape, [m.seed], recipe.factory) for m in members]
         return why_not_stacked([net.member(0).to(self.rows.x.device) for net in own], self.rows.x)
 
-    def _together(self, members: Sequence[MemberRows]) -> list[FittedMember]:
-        found: dict[int, FittedMember] = {}
-        groups = list(self._groups(members))
-        for i, group in enumerate(groups):
-            recipe = _share_of_time(self.recipe, len(groups) - i)
-            found.update(zip(group, self._fit_group(recipe, members, group), strict=True))
-        return [found[k] for k in range(len(members))]
-
-    def _groups(self, members: Sequence[MemberRows]) -> Iterator[list[int]]:
-        """Members of equal sizes, in groups whose activations fit in memory."""
+    def _groups(self, members: Sequence[MemberRows]) -> Iterator[tuple[Recipe, list[int]]]:
+        """Members of equal sizes, in groups whose activations fit in memory, with their time."""
         width = self.recipe.backbone.width or 512
         sizes: dict[tuple[int, int], list[int]] = {}
         for k, member in enumerate(members):
             sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
+        groups: list[list[int]] = []
         for (n_train, _), group in sizes.items():
             most = max(1, _MOST_TOGETHER // (width * min(n_train, self.recipe.config.batch_size)))
-            for start in range(0, len(group), most):
-                yield group[start : start + most]
+            groups += [group[start : start + most] for start in range(0, len(group), most)]
+        for i, group in enumerate(groups):
+            yield _share_of_time(self.recipe, len(groups) - i), group
 
     def _apart(self, members: Sequence[MemberRows]) -> list[FittedMember]:
         def alone(k: int) -> FittedMember:
@@ -212,7 +231,12 @@ class _Run:
         if self.keep_at is not None:
             last = [self.keep_at[k] for k in group]
             trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
-        return _freeze(recipe, rows, trainer.run(), chosen, valid)
+        own = self.checkpoint
+        trained = trainer.run() if own is None else resumed(trainer, own)
+        is_new = not self.start_from
+        if recipe.scheme == "plain" and is_new:  # a solved head fits no worse than a constant
+            warn_of_rise(trained, config.max_lr)
+        return _freeze(recipe, rows, trained, chosen, valid)
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
@@ -226,7 +250,7 @@ def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
         head = LinearHead(width, n_targets, k=len(seeds), generators=generators)
     else:
         head = TikhonovHead(fit_intercept=recipe.fit_intercept, k=len(seeds))
-    nets = Nets(backbone, head.to(device))
+    nets = Nets(backbone, head.to(device, torch.float32))
     if recipe.initialise is not None:
         recipe.initialise(nets, [torch.Generator().manual_seed(seed) for seed in seeds])
     return nets
@@ -273,9 +297,10 @@ def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tens
         starts.append(
             initial_lambda(
                 hidden[k], labels, recipe.grid.to(hidden.device),
-                loss=recipe.loss, form=recipe.mlr_form,
+                loss=recipe.trained_loss, form=recipe.mlr_form,
                 sample_weight=None if batch.weight is None else batch.weight[k],
                 fit_intercept=recipe.fit_intercept,
+                values=recipe.starts,
             )
         )  # fmt: skip
     return torch.stack(starts)
@@ -292,8 +317,8 @@ def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:
 
 def _objective(recipe: Recipe, seeds: Sequence[int]) -> Objective:
     if recipe.dither is None:
-        return MLRObjective(recipe.loss, recipe.mlr_form)
-    return DitheredObjective(recipe.loss, recipe.mlr_form, recipe.dither, seeds)
+        return MLRObjective(recipe.trained_loss, recipe.mlr_form)
+    return DitheredObjective(recipe.trained_loss, recipe.mlr_form, recipe.dither, seeds)
 
 
 def _share_of_time(recipe: Recipe, n_left: int) -> Recipe:

@@ -21,15 +21,18 @@ from adacap.training.history import Trained
 
 if TYPE_CHECKING:
     from adacap.estimators.bag import FittedMember
+    from adacap.estimators.blending import Blended
+    from adacap.estimators.dependence import Dependence
     from adacap.estimators.fitting import Recipe
 
 __all__ = [
-    "MOST_REFIT", "Evidence", "HeldOut", "LeftOut", "Rows", "held_out", "outputs_of",
+    "BLEND_CHUNK", "MOST_REFIT", "Evidence", "HeldOut", "LeftOut", "Rows", "held_out", "outputs_of",
     "pooled_outputs", "pooled_residuals", "same_permutations", "solve_rows",
 ]  # fmt: skip
 
 MOST_REFIT = 50_000  # rows beyond which a re-solved output layer no longer changes
 _CHUNK = 8192
+BLEND_CHUNK = 1024  # a kernel compares each row with thousands of others
 _LEAST_TESTED = 4  # rows held out, for a test on them
 N_PERMUTATIONS = 199
 _MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors have nothing more to tell
@@ -84,17 +87,30 @@ class Evidence:
     valid: Rows | None  # given by the caller to choose iterations on
     aside: Rows | None  # that neither training nor any choice saw
     is_going_on: bool  # from nets of an earlier fit, whose rows are not known
+    blend: Blended | None = None  # what the nets are part of
+    dependence: Dependence | None = None  # of the rows
+    dependence_aside: Dependence | None = None
 
     def outputs_aside(self, rows: Rows) -> Tensor:
         """Mean output of the members on rows that none of them saw."""
+        if self.blend is not None:
+            return outputs_of(self.blend.module, rows.x, BLEND_CHUNK).double()
         outputs = [outputs_of(member.network, rows.x).double() for member in self.members]
         return torch.stack(outputs).mean(0)
 
+    def outputs_held_out(self) -> tuple[Tensor, Tensor]:
+        """Rows that were held out, and the outputs of who did not see them."""
+        if self.blend is not None:
+            index = (self.blend.fold >= 0).nonzero()[:, 0]
+            return index, self.blend.outputs[index]
+        rows = self.rows if self.valid is None else self.valid
+        return pooled_outputs(self.members, len(rows.x))
+
 
 @torch.no_grad()
-def outputs_of(network: nn.Module, x: Tensor) -> Tensor:
+def outputs_of(network: nn.Module, x: Tensor, chunk: int = _CHUNK) -> Tensor:
     """Outputs of a network in evaluation mode, in chunks of rows."""
-    return torch.cat([network(x[i : i + _CHUNK]) for i in range(0, len(x), _CHUNK)])
+    return torch.cat([network(x[i : i + chunk]) for i in range(0, len(x), chunk)])
 
 
 def held_out(

@@ -14,16 +14,17 @@ from torch import Tensor
 
 from adacap.core.lambda_init import lambda_grid as make_grid
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.tables import Table, read_table
+from adacap.tables.table import Table, read_table
 
 __all__ = [
-    "as_input", "device_of", "feature_names", "grid_of", "member_seeds", "read_input",
+    "as_input", "device_of", "feature_names", "grid_of", "grids_of", "member_seeds", "read_input",
     "refuse_other_shape", "row_weights",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
 _PAPER_GRID = (1e-1, 1e4, 12)
+_PUBLISHED_GRIDS = (1e-1, 1e4, 11), (1e-1, 1e4, 10)  # looked at, and returned
 
 
 def read_input(X: Any, policy: str) -> tuple[Table, tuple[int, ...] | None]:
@@ -43,7 +44,11 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Weights of the rows, checked; None counts each once."""
     if sample_weight is None:
         return None
-    weight: Floats = _check_sample_weight(sample_weight, np.empty((n_rows, 1)), dtype=np.float64)
+    try:
+        numbers = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"sample_weight must be one number per row: {error}.") from error
+    weight: Floats = _check_sample_weight(numbers, np.empty((n_rows, 1)), dtype=np.float64)
     if weight.min() < 0:
         raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
     if not weight.any():
@@ -80,6 +85,26 @@ def grid_of(spec: Sequence[float] | None) -> Tensor:
     if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
         raise ValueError(f"lambda_init must be at least 2 positive numbers, got {spec!r}.")
     return values.sort().values
+
+
+def grids_of(lambda_init: Any) -> tuple[Tensor, Tensor | None]:
+    """Values of λ that the rule looks at, and those that it returns where they are others.
+
+    ``"published"`` is the rule of the code of 2021: it looks for the greatest rise over 11 values
+    from 0.1 to 10⁴ and returns the value of that rank among 10 from 0.1 to 10⁴.
+
+    Examples
+    --------
+    >>> looked_at, returned = grids_of("published")
+    >>> len(looked_at), round(float(returned[6]), 2)
+    (11, 215.44)
+    >>> grids_of((1.0, 2.0))
+    (tensor([1., 2.], dtype=torch.float64), None)
+    """
+    if lambda_init == "published":
+        looked_at, returned = (make_grid(*grid) for grid in _PUBLISHED_GRIDS)
+        return looked_at, returned
+    return grid_of(lambda_init if isinstance(lambda_init, tuple) else None), None
 
 
 def device_of(name: str | None) -> torch.device:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Literal
 
-import torch
-
-from adacap.estimators._base import AdaCapBase, OptimizerPair, RandomState, Scheme
+from adacap.estimators._base import (
+    AdaCapBase,
+    LambdaInit,
+    NumberScheme,
+    OptimizerPair,
+    RandomState,
+    Scheme,
+)
 from adacap.estimators.bag import FittedMember
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.constraints import MLR_CLASSIFIER, MLR_CONSTRAINTS
 from adacap.estimators.fitting import Recipe
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.presets import MLR_NETS
+from adacap.estimators.presets import MLR_CLASS_NETS, MLR_NETS
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings
-from adacap.layers import Dense
-from adacap.nn.backbones import glorot_uniform
-from adacap.nn.linear import LinearHead
-from adacap.nn.modules import Backbone, Nets
+from adacap.estimators.starts import start_named
 from adacap.training.callbacks import Callback
 from adacap.training.dithering import Dither
 
@@ -43,22 +44,6 @@ _AUTOS: dict[str, Any] = {
 }
 
 
-def _start_glorot(nets: Nets, generators: list[torch.Generator], gain: float = 1.0) -> None:
-    """Glorot's start of all layers; that of the output layer for the plain scheme."""
-    glorot_uniform(nets.backbone, generators, gain)
-    if isinstance(nets.head, LinearHead):
-        head = Backbone((Dense(*nets.head.weight.shape[1:]),), k=nets.k, generators=generators)
-        glorot_uniform(head, generators, gain)
-        nets.head = LinearHead.of(head["0"]["weight"], head["0"]["bias"])
-
-
-_STARTS: dict[str, Callable[[Nets, list[torch.Generator]], None] | None] = {
-    "glorot": _start_glorot,
-    "glorot-relu": partial(_start_glorot, gain=2**0.5),
-    "kaiming": None,  # as torch starts
-}
-
-
 class MLRNetBase(AdaCapBase):
     """Parameters of :class:`MLRNetRegressor` and :class:`MLRNetClassifier`, and what they mean.
 
@@ -68,9 +53,9 @@ class MLRNetBase(AdaCapBase):
     _constraints = MLR_CONSTRAINTS
     _presets = MLR_NETS
     _fixed: ClassVar[Mapping[str, Any]] = {
+        "quality": "nets",
         "architecture": "mlp",
         "weight_decay": 0.0,
-        "patience": None,
         "calibration_fraction": 0.0,
         "warm_start": False,
     }
@@ -80,7 +65,7 @@ class MLRNetBase(AdaCapBase):
         *,
         depth: int | Sequence[int] = 2,
         width: int = 1024,
-        scheme: Scheme = "adacap-gap",
+        scheme: NumberScheme = "adacap-gap",
         n_estimators: int = 1,
         top: int | None = None,
         preprocessing: Preprocessing = "default",
@@ -94,9 +79,9 @@ class MLRNetBase(AdaCapBase):
         structured_dither: float = 1.0,
         target_dither: float | Literal["auto"] = "auto",
         dither_form: Literal["halved", "fitted", "printed"] = "halved",
-        lambda_init: float | Sequence[float] | Literal["max_sensitivity"] = "max_sensitivity",
+        lambda_init: LambdaInit = "max_sensitivity",
         fit_intercept: bool = False,
-        initialization: Literal["glorot", "glorot-relu", "kaiming"] = "glorot",
+        initialization: Literal["glorot", "glorot-relu", "he", "kaiming"] = "glorot",
         time_limit: float | None = None,
         device: str | None = None,
         random_state: RandomState = None,
@@ -133,7 +118,7 @@ class MLRNetBase(AdaCapBase):
         return replace(
             super()._recipe(settings, *rest),
             dither=Dither(*strength, self.dither_form),
-            initialise=_STARTS[self.initialization],
+            initialise=start_named(self.initialization),
         )
 
     def _kept(self, fitted: Sequence[FittedMember]) -> Sequence[int]:
@@ -163,7 +148,8 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     scheme : {"adacap-gap", "adacap", "tikhonov", "plain"}, default="adacap-gap"
         ``"adacap-gap"``: closed-form output layer and the absolute gap to permuted labels, as the
         supplement has it; ``"adacap"``: the same with the difference; ``"tikhonov"``: the output
-        layer alone, as with ``n_permutations=0``; ``"plain"``: an ordinary net.
+        layer alone, as with ``n_permutations=0``; ``"plain"``: an ordinary net. Any of them with
+        ``"-mse"`` at the end is trained on the mean squared error, as the code of 2021 was.
     n_estimators : int, default=1
         Nets whose outputs are averaged.
     top : int or None, default=None
@@ -197,14 +183,15 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     dither_form : {"halved", "fitted", "printed"}, default="halved"
         What stands against the labels under structured dithering: see
         :func:`adacap.core.dithered_mlr_loss`.
-    lambda_init : float, "max_sensitivity" or sequence of float, default="max_sensitivity"
+    lambda_init : float, "max_sensitivity", "published" or sequence, default="max_sensitivity"
         Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
-        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence.
+        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence. ``"published"`` is
+        that of the code of 2021: the rank of the greatest rise over 11 values, among 10.
     fit_intercept : bool, default=False
         Unpenalised intercept of the output layer.
-    initialization : {"glorot", "glorot-relu", "kaiming"}, default="glorot"
-        Glorot-uniform weights and zero biases, the same with weights √2 times as large, or
-        torch's own start.
+    initialization : {"glorot", "glorot-relu", "he", "kaiming"}, default="glorot"
+        Glorot-uniform weights and zero biases, the same with weights √2 times as large, those of
+        He with a variance of 2/fan-in, or torch's own start, a sixth of that.
     time_limit : float or None, default=None
         Seconds after which training stops; a model is returned all the same.
     device : str or None, default=None
@@ -314,14 +301,15 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     dither_form : {"halved", "fitted", "printed"}, default="halved"
         What stands against the labels under structured dithering: see
         :func:`adacap.core.dithered_mlr_loss`.
-    lambda_init : float, "max_sensitivity" or sequence of float, default="max_sensitivity"
+    lambda_init : float, "max_sensitivity", "published" or sequence, default="max_sensitivity"
         Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
-        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence.
+        chooses among 12 values from 0.1 to 10⁴ or among those of a sequence. ``"published"`` is
+        that of the code of 2021: the rank of the greatest rise over 11 values, among 10.
     fit_intercept : bool, default=False
         Unpenalised intercept of the output layer.
-    initialization : {"glorot", "glorot-relu", "kaiming"}, default="glorot"
-        Glorot-uniform weights and zero biases, the same with weights √2 times as large, or
-        torch's own start.
+    initialization : {"glorot", "glorot-relu", "he", "kaiming"}, default="glorot"
+        Glorot-uniform weights and zero biases, the same with weights √2 times as large, those of
+        He with a variance of 2/fan-in, or torch's own start, a sixth of that.
     time_limit : float or None, default=None
         Seconds after which training stops; a model is returned all the same.
     device : str or None, default=None
@@ -371,6 +359,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
 
     _autos: ClassVar[Mapping[str, Any]] = {**_AUTOS, "target_dither": 0.0}
     _constraints = MLR_CLASSIFIER
+    _presets = MLR_CLASS_NETS
 
     def __init__(
         self,
@@ -392,9 +381,9 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
         structured_dither: float = 1.0,
         target_dither: float | Literal["auto"] = "auto",
         dither_form: Literal["halved", "fitted", "printed"] = "halved",
-        lambda_init: float | Sequence[float] | Literal["max_sensitivity"] = "max_sensitivity",
+        lambda_init: LambdaInit = "max_sensitivity",
         fit_intercept: bool = False,
-        initialization: Literal["glorot", "glorot-relu", "kaiming"] = "glorot",
+        initialization: Literal["glorot", "glorot-relu", "he", "kaiming"] = "glorot",
         time_limit: float | None = None,
         device: str | None = None,
         random_state: RandomState = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from adacap.estimators.inputs import as_input
+from adacap.exceptions import NonFiniteError
 from adacap.nn.adapter import keeps_nothing
-from adacap.training.threads import in_threads, stop_asked
+from adacap.nn.predictors import Frozen
+from adacap.training.threads import after_fork, in_threads, is_shared_out, one_thread, stop_asked
 
-__all__ = ["chunked_outputs"]
+__all__ = ["chunked_outputs", "refuse_non_finite"]
 
 _CHUNK_NUMBERS = 2**19  # of the largest hidden layer of all nets: about what a cache holds
 _LEAST_CHUNK = 128
@@ -24,6 +27,7 @@ _LEAST_PRODUCT = 400  # multiplications from which torch leaves a product to BLA
 _MULTIPLE = 32  # of which the rows of a product are one: BLAS then rounds every row alike
 
 
+@after_fork()
 def chunked_outputs(
     network: nn.Module, encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None
 ) -> npt.NDArray[np.float32]:
@@ -50,7 +54,8 @@ def chunked_outputs(
     >>> chunked_outputs(nn.Identity(), np.ones((3, 2), dtype=np.float32), None).shape
     (3, 2)
     """
-    device = next((p.device for p in network.parameters()), torch.device("cpu"))
+    tensors = chain(network.parameters(), network.buffers())
+    device = next((tensor.device for tensor in tensors), torch.device("cpu"))
     size, n_rows = _rows_at_once(network), len(encoded)
     multiple = _FEW if n_rows <= _FEW and _is_large(network) else _MULTIPLE
     if n_rows <= size:
@@ -63,12 +68,40 @@ def chunked_outputs(
     shares = device.type == "cpu" and keeps_nothing(network)
     n_threads = min(torch.get_num_threads(), len(pending)) if shares else 1
     fill = partial(_fill, network, encoded, sample_shape, device, size, pending, found)
-    if n_threads > 1:
+    if n_threads > 1 and not is_shared_out():
         in_threads([fill] * n_threads)
+    elif n_threads > 1:
+        with one_thread():
+            fill()
     else:
         fill()
     result: npt.NDArray[np.float32] = found.numpy()
     return result
+
+
+def refuse_non_finite(outputs: npt.NDArray[np.float32], encoded: npt.NDArray[np.float32]) -> None:
+    """Refuse predictions that are no numbers, naming the rows.
+
+    Raises
+    ------
+    NonFiniteError
+
+    Examples
+    --------
+    >>> refuse_non_finite(np.float32([[1], [np.inf]]), np.float32([[1], [1e38]]))
+    Traceback (most recent call last):
+    adacap.exceptions.NonFiniteError: The predictions of 1 of 2 rows are not finite (row 1 is ...
+    """
+    finite = np.isfinite(outputs)
+    if finite.all():
+        return
+    rows = np.flatnonzero(~finite.reshape(len(outputs), -1).all(axis=1))
+    largest = float(np.abs(encoded[rows]).max(initial=0.0))
+    raise NonFiniteError(
+        f"The predictions of {len(rows)} of {len(outputs)} rows are not finite (row {rows[0]} is "
+        f"the first, counted from 0). The network is given numbers up to {largest:.3g} there: "
+        "rescale the columns, or use preprocessing='default', which bounds outliers."
+    )
 
 
 @torch.inference_mode()
@@ -119,4 +152,5 @@ def _is_large(network: nn.Module) -> bool:
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widest = max((p[..., 0, :].numel() for p in network.parameters() if p.ndim > 1), default=1)
-    return max(_LEAST_CHUNK, _CHUNK_NUMBERS // widest // _MULTIPLE * _MULTIPLE)
+    held = [m.predictor.held_per_row for m in network.modules() if isinstance(m, Frozen)]
+    return max(_LEAST_CHUNK, _CHUNK_NUMBERS // max(widest, *held, 1) // _MULTIPLE * _MULTIPLE)

@@ -10,6 +10,13 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
+from adacap.estimators.choosing import choose_transforms
+from adacap.estimators.dependence import (
+    Dependence,
+    dependent_hold_out,
+    merge_dependent,
+    read_dependence,
+)
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.fitting import Rows
 from adacap.estimators.inputs import (
@@ -21,9 +28,10 @@ from adacap.estimators.inputs import (
 )
 from adacap.estimators.preprocessing import Preprocessing, encoder_options
 from adacap.estimators.rows import hold_out, merge_rows
-from adacap.estimators.tables import Table, read_texts
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.estimators.transforms import TargetTransform, fit_transform
 from adacap.tables.columns import Floats
+from adacap.tables.table import Table, read_texts
 
 __all__ = ["Codec", "Preparation", "Prepared", "Samples", "read_samples"]
 
@@ -51,6 +59,8 @@ class Samples:
         Columns in an order that depends on content alone.
     sign : ndarray of shape (n_targets,)
         -1 for a regression target that is to be turned round.
+    dependence : Dependence or None
+        Groups and times of the rows.
     """
 
     table: Table
@@ -61,6 +71,7 @@ class Samples:
     n_given: int
     columns: tuple[int, ...] = ()
     sign: Floats | None = None
+    dependence: Dependence | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Samples:
         """Some of the rows."""
@@ -70,6 +81,7 @@ class Samples:
             y=self.y[index],
             weight=None if self.weight is None else self.weight[index],
             origin=self.origin[index],
+            dependence=None if self.dependence is None else self.dependence.take(index),
         )
 
 
@@ -80,6 +92,9 @@ def read_samples(
     policy: str,
     codec: type[Codec],
     read_text: bool | str = True,
+    *,
+    groups: Any = None,
+    time: Any = None,
 ) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
@@ -94,6 +109,8 @@ def read_samples(
     read_text : bool or str
         As given to :class:`TableEncoder`. Text is read before rows are compared, so that they are
         the same in every container.
+    groups, time : array-like, optional
+        Rows of different groups or times are not merged.
 
     Examples
     --------
@@ -107,15 +124,25 @@ def read_samples(
     y = codec.check(y)
     check_consistent_length(np.empty(n_given), y)
     weight = row_weights(sample_weight, n_given)
-    samples = Samples(table, y, weight, np.arange(n_given), sample_shape, n_given)
+    dependence = read_dependence(groups, time, n_given)
+    samples = Samples(
+        table, y, weight, np.arange(n_given), sample_shape, n_given, dependence=dependence
+    )
     if weight is not None and not weight.all():  # a row of weight 0 is absent
         samples = samples.take(np.flatnonzero(weight))
-    merged = merge_rows(samples.table, codec.numbers(samples.y), samples.weight)
+    rows = samples.table, codec.numbers(samples.y), samples.weight
+    kept = samples.dependence
+    if kept is None:
+        merged = merge_rows(*rows)
+    else:
+        kept.check()
+        merged, kept = merge_dependent(*rows, kept)
     return replace(
         samples.take(merged.index),
         weight=merged.weight,
         columns=merged.columns,
         sign=merged.sign,
+        dependence=kept,
     )
 
 
@@ -133,6 +160,8 @@ class Prepared:
         That neither training nor any choice sees.
     samples : Samples
         Those of ``rows``.
+    samples_aside : Samples or None
+        Those of ``aside``.
     strata : ndarray of shape (n,) or None
         Class of each row.
     codec : RegressionCodec or ClassCodec
@@ -146,11 +175,18 @@ class Prepared:
     strata: npt.NDArray[np.intp] | None
     codec: Codec
     encoder: TableEncoder
+    samples_aside: Samples | None = None
 
     @property
     def n_rows(self) -> int:
         """Rows to train on."""
         return len(self.samples.y)
+
+    @property
+    def dependences(self) -> tuple[Dependence | None, Dependence | None]:
+        """Groups and times of the rows to train on, and of those set aside."""
+        aside = self.samples_aside
+        return self.samples.dependence, None if aside is None else aside.dependence
 
 
 class Preparation:
@@ -168,14 +204,25 @@ class Preparation:
         return float(getattr(self, "calibration_fraction", None) or 0.0)
 
     def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, seed: int, going_on: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        seed: int,
+        going_on: bool,
+        groups: Any = None,
+        time: Any = None,
     ) -> Prepared:
         """Check, merge, set aside, code and encode."""
         options = encoder_options(self.preprocessing)
         policy = self.encoder_.policy if going_on else options["policy"]
         read_text = options.get("read_text", True)
-        every = samples = read_samples(X, y, sample_weight, policy, self._codec, read_text)
-        keep, later = self._set_aside(every.y, seed, going_on)
+        every = samples = read_samples(
+            X, y, sample_weight, policy, self._codec, read_text, groups=groups, time=time
+        )
+        keep, later = self._set_aside(every, seed, going_on)
         if len(later):
             samples = every.take(keep)
         # a class may have one row, set aside
@@ -193,14 +240,15 @@ class Preparation:
             encoder = self.encoder_
             encoded = encoder.encode(samples.table)
         else:
-            encoder = TableEncoder(**options)
-            encoded = encoder.fit_encode(
-                samples.table, coded, samples.weight,
-                layout=self._layout(samples), owner=type(self).__name__,
-            )  # fmt: skip
+            encoder, encoded = self._encode(samples, coded, options)
+            is_regression = isinstance(codec, RegressionCodec)
+            if is_regression and (found := self._transforms(samples, encoded, seed)):
+                codec = RegressionCodec.fit(samples.y, samples.weight, samples.sign, found)
+                coded = codec.encode(samples.y)
+                encoder, encoded = self._encode(samples, coded, options)
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
-        valid = aside = None
+        valid = aside = fresh = None
         if X_val is not None:
             valid_table, valid_shape = read_input(X_val, policy)
             refuse_other_shape("X_val", valid_shape, shape)
@@ -211,7 +259,32 @@ class Preparation:
             fresh = every.take(later)
             encoded = encoder.encode(fresh.table)
             aside = self._rows(encoded, codec.encode(fresh.y), fresh.weight, shape)
-        return Prepared(rows, valid, aside, samples, codec.strata(coded), codec, encoder)
+        strata = codec.strata(coded)
+        return Prepared(rows, valid, aside, samples, strata, codec, encoder, fresh)
+
+    def _encode(
+        self, samples: Samples, coded: Floats, options: dict[str, Any]
+    ) -> tuple[TableEncoder, npt.NDArray[np.float32]]:
+        encoder = TableEncoder(**options)
+        encoded = encoder.fit_encode(
+            samples.table, coded, samples.weight,
+            layout=self._layout(samples), owner=type(self).__name__,
+        )  # fmt: skip
+        return encoder, encoded
+
+    def _transforms(self, samples: Samples, encoded: Any, seed: int) -> list[TargetTransform]:
+        """Transforms of the targets; empty where none of them has one."""
+        kind = getattr(self, "target_transform", "none")
+        if kind == "none":
+            return []
+        columns = RegressionCodec.numbers(samples.y)
+        kinds = [kind] * columns.shape[1]
+        if kind == "auto":
+            is_table = samples.sample_shape is None
+            kinds = choose_transforms(encoded, columns, samples.weight, seed) if is_table else []
+        pairs = zip(columns.T, kinds, strict=False)
+        found = [fit_transform(column, kind) for column, kind in pairs]
+        return found if any(one.kind != "none" for one in found) else []
 
     def _layout(self, samples: Samples) -> tuple[int, ...] | None:
         """Order of the columns that the nets see.
@@ -238,7 +311,7 @@ class Preparation:
         )
 
     def _set_aside(
-        self, y: npt.NDArray[Any], seed: int, going_on: bool
+        self, samples: Samples, seed: int, going_on: bool
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Rows to train with, and rows that nothing sees before the nets are done."""
         if going_on and self._calibration_share > 0:
@@ -247,8 +320,19 @@ class Preparation:
                 "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
                 "call calibrate(X, y) with fresh rows."
             )
-        strata = None
+        y, strata, share = samples.y, None, self._calibration_share
         if self._codec is ClassCodec:
             strata = self._codec.numbers(y)[:, 0].astype(np.intp)
         rng = np.random.default_rng([seed, 1])
-        return hold_out(len(y), self._calibration_share, len(y), strata, rng)
+        dependence = samples.dependence
+        if dependence is None or not share:
+            return hold_out(len(y), share, len(y), strata, rng)
+        if len(dependence.by) == 2:
+            raise ValueError(
+                f"calibration_fraction={share:g} cannot set rows aside by groups and time at once "
+                "without wasting most others. Set it to 0 and call calibrate(X, y, groups=...) "
+                "with later rows of fresh groups."
+            )
+        keep, later = dependent_hold_out(dependence, share, len(y), strata, rng)
+        dependence.take(keep).check()
+        return keep, later

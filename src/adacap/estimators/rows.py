@@ -8,16 +8,18 @@ does the unit of the weights matter: their mean over the different rows is 1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.canonical import Index, arrange
-from adacap.estimators.tables import Table
 from adacap.tables.columns import Floats
+from adacap.tables.table import Table
 
-__all__ = ["MergedRows", "fold_rows", "hold_out", "merge_rows"]
+__all__ = ["MergedRows", "fold_rows", "hold_out", "merge_rows", "row_keys", "weights_of_classes"]
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,12 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
 
     Examples
     --------
-    >>> from adacap.estimators.tables import read_table
+    >>> from adacap.tables.table import read_table
     >>> rows = merge_rows(read_table([[1.0], [2.0], [1.0]]), np.array([[5.0], [6.0], [5.0]]), None)
     >>> sorted(zip(rows.index.tolist(), rows.weight.tolist()))
     [(0, 1.333...), (1, 0.666...)]
     """
-    keys = _row_keys(table, coded)
+    keys = row_keys(table, coded)
     index, weight = _distinct(table, coded, sample_weight, keys)
     places = arrange(table, coded, index, keys[index])
     if weight is not None:
@@ -72,7 +74,7 @@ def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> Mer
     return MergedRows(index[places.rows], weight, places.columns, places.sign)
 
 
-def _row_keys(table: Table, coded: Floats) -> npt.NDArray[np.uint64]:
+def row_keys(table: Table, coded: Floats) -> npt.NDArray[np.uint64]:
     """Hash of the features and the target of each row."""
     keys = table.row_keys()
     for column in coded.T:
@@ -180,3 +182,50 @@ def fold_rows(
     fold = np.full(n_rows, -1)
     fold[order] = np.arange(len(order)) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+# ---------------------------------------------------------------------- weights by class
+
+
+def weights_of_classes(
+    class_weight: Mapping[Any, float] | str, y: npt.NDArray[Any], sample_weight: Any = None
+) -> npt.NDArray[np.float64]:
+    """Weight of each row: that of its class times its own.
+
+    Parameters
+    ----------
+    class_weight : mapping or "balanced"
+        A class that it does not name has the weight 1.
+    y : ndarray of shape (n,)
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If a class is named that no row has.
+
+    Examples
+    --------
+    >>> weights_of_classes("balanced", np.array(["a", "a", "a", "b"])).round(2).tolist()
+    [0.67, 0.67, 0.67, 2.0]
+    >>> weights_of_classes({"b": 5.0}, np.array(["a", "b"]), [2.0, 2.0]).tolist()
+    [2.0, 10.0]
+    """
+    classes, place = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        own = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        count = np.bincount(place, own, len(classes))
+        each = own.sum() / (len(classes) * np.where(count > 0, count, 1.0))
+    else:
+        known = classes.tolist()
+        if unknown := [label for label in class_weight if label not in known]:
+            raise ValueError(
+                f"class_weight names {unknown[0]!r}, which no row has. Classes: {known[:10]}."
+            )
+        each = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    found: npt.NDArray[np.float64] = each[place]
+    return found if sample_weight is None else found * np.asarray(sample_weight, dtype=np.float64)

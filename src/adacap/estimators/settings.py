@@ -8,24 +8,29 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
 from adacap.estimators.preprocessing import encoder_options
+from adacap.estimators.quality import nets_in, plan_of
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
+    from adacap.estimators.dependence import RowSplit
 
 __all__ = [
-    "CLASSIFICATION", "MOST_HELD", "REGRESSION", "SCHEMES", "TUNED", "Net", "Settings",
-    "kinds_of_nets", "most_nets", "optimizer_pair", "resolve",
+    "CLASSIFICATION", "MOST_HELD", "MSE_SCHEMES", "REGRESSION", "SCHEMES", "TUNED", "Net",
+    "Settings", "Share", "kinds_of_nets", "most_nets", "optimizer_pair", "resolve",
 ]  # fmt: skip
 
 SCHEMES = ("adacap", "adacap-gap", "tikhonov", "plain")
+MSE_SCHEMES = ("adacap-mse", "adacap-gap-mse", "tikhonov-mse", "plain-mse")
+"""The schemes with the mean squared error for the loss of numbers, in place of its root."""
 
 MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 _HELD = 0.2  # share of the rows that one net holds out
+_MOST_FOLDS = 5  # where their number is ours to choose
 _LEAST_FOLD = 2  # rows of a fold, where their number is ours to choose
 
 # --------------------------------------------------------------------------- what "auto" means
@@ -43,23 +48,35 @@ def _fading(net: Net) -> float:
     return min(3.0, 1500.0 / net.n_train)
 
 
-_BAG: dict[str, Any] = {"n_estimators": 5, "batch_size": 512}  # one net per fold
 TUNED: dict[str, dict[str, Any]] = {
-    "fast": {**_BAG, "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0},
-    "balanced": {**_BAG, "width": 128, "max_iter": 130, "max_lr": 0.03, "lambda_init": 3.0},
-}
-"""Presets by how long one is willing to wait; docs/SPEED.md has the figures behind them."""
+    "fast": {"quality": "fast"},
+    "balanced": {"quality": "balanced"},
+    "best": {"quality": "best"},
+    "nets": {"quality": "nets"},
+    "fast-nets": {
+        "quality": "nets", "width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0,
+        "n_estimators": 5, "batch_size": 512,
+    },
+}  # fmt: skip
+"""Presets by how long one is willing to wait; docs/DEFAULTS.md has the figures behind them."""
 
 REGRESSION: dict[str, Any] = {
+    "quality": "balanced",
     "scheme": "adacap",
     "architecture": Architecture("glu"),
     "weight_decay": _fading,
-    **{key: TUNED["balanced"][key] for key in
-       ("n_estimators", "batch_size", "max_iter", "max_lr", "lambda_init")},
-}  # fmt: skip
+    "width": 128,
+    "n_estimators": 5,
+    "batch_size": 512,
+    "max_iter": 130,
+    "max_lr": 0.03,
+    "lambda_init": 3.0,
+}
 """What ``"auto"`` stands for in :class:`AdaCapRegressor`, whatever the scheme and the nets."""
 
 CLASSIFICATION: dict[str, Any] = {
+    "quality": "balanced",
+    "width": 128,
     "scheme": "plain",
     "architecture": Architecture("mlp", dropout=0.2, batch_norm=True),
     "weight_decay": 0.0,
@@ -75,6 +92,30 @@ CLASSIFICATION: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
+class Share:
+    """How much a member of a blend counts, and how it did.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+        0 for a member that was left out of the model.
+    error : float
+        Root mean squared out-of-fold error, in standard deviations of the target.
+    seconds : float
+        Of its training.
+    """
+
+    name: str
+    weight: float
+    error: float
+    seconds: float = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.weight:.2f} (error {self.error:.3g}, {self.seconds:.2g} s)"
+
+
+@dataclass(frozen=True)
 class Settings:
     """Every setting of a fit, with ``"auto"`` replaced by what it stood for.
 
@@ -84,7 +125,14 @@ class Settings:
 
     Attributes
     ----------
+    quality : {"fast", "balanced", "best", "nets", "own"}
+        ``"own"`` for a list of members.
+    members : tuple of str
+        What was trained: ``("nets",)`` for a bag of nets alone.
+    blend : tuple of Share
+        Weight, error and time of each member of a blend; empty for nets alone.
     scheme : {"adacap", "adacap-gap", "tikhonov", "plain"}
+        With ``"-mse"`` at the end where nets are trained on the mean squared error.
     architecture : Architecture or str
         The qualified name of the function for networks of your own.
     width, depth : int
@@ -100,16 +148,21 @@ class Settings:
     batch_size : int
     optimizer, scheduler : str
     weight_decay : float
-    patience : int
     refit : {"net", "head", "none"}
     n_permutations : int
-    lambda_init : float, "max_sensitivity" or tuple of float
+    lambda_init : float, "max_sensitivity", "published" or tuple of float
     fit_intercept : bool
     time_limit : float
     select_by : str
         Classification only.
     structured_dither, target_dither, dither_form, initialization, top
         Of :class:`~adacap.estimators.mlr_net.MLRNetRegressor` and its classifier only.
+    target_transform : {"none", "log", "yeo-johnson"} or tuple of these
+        One for each target where they differ. Regression only.
+    split_by : tuple of {"group", "time"}
+        What hold-outs and folds respect; empty for rows drawn at random.
+    n_groups : int
+        Groups trained on.
     auto : tuple of str
         Parameters that were ``"auto"``.
 
@@ -123,12 +176,17 @@ class Settings:
     (True, False)
     """
 
-    scheme: Literal["adacap", "adacap-gap", "tikhonov", "plain"]
+    quality: str
+    members: tuple[str, ...]
+    scheme: Literal[
+        "adacap", "adacap-gap", "tikhonov", "plain",
+        "adacap-mse", "adacap-gap-mse", "tikhonov-mse", "plain-mse",
+    ]  # fmt: skip
     architecture: Architecture | str | tuple[Architecture | str, ...]
     width: int | None
     depth: int | tuple[int | None, ...] | None
     n_estimators: int
-    preprocessing: Literal["default", "paper", "none"]
+    preprocessing: str
     validation: float | Literal["folds"]
     calibration_fraction: float | None
     max_iter: int | tuple[int, ...]
@@ -137,18 +195,21 @@ class Settings:
     optimizer: str
     scheduler: str | None
     weight_decay: float
-    patience: int | None
     refit: Literal["net", "head", "none"]
     n_permutations: int
-    lambda_init: float | tuple[float, ...] | Literal["max_sensitivity"]
+    lambda_init: float | tuple[float, ...] | Literal["max_sensitivity", "published"]
     fit_intercept: bool
     time_limit: float | None
     select_by: Literal["loss", "auc", "r2"] | None = None
     structured_dither: float | None = None
     target_dither: float | None = None
     dither_form: Literal["halved", "fitted", "printed"] | None = None
-    initialization: Literal["glorot", "glorot-relu", "kaiming"] | None = None
+    initialization: Literal["glorot", "glorot-relu", "he", "kaiming"] | None = None
     top: int | None = None
+    target_transform: str | tuple[str, ...] | None = None
+    split_by: tuple[str, ...] = ()
+    n_groups: int | None = None
+    blend: tuple[Share, ...] = ()
     auto: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -169,8 +230,25 @@ class Settings:
         return [
             (name, _text(value), name in self.auto)
             for name, value in values.items()
-            if value is not None
+            if value is not None and value != ()
         ]
+
+    @property
+    def split_text(self) -> str:
+        """How rows were held out, in words."""
+        held = "folds" if self.validation == "folds" else "hold-outs"
+        n = self.n_estimators
+        texts = {
+            (): f"rows at random, in {n} folds" if held == "folds" else "rows at random",
+            ("group",): f"whole groups, {self.n_groups} in all"
+            + f", in {n} folds" * (held == "folds"),
+            ("time",): f"in time: {n} blocks, each after all rows that its models were trained on"
+            if held == "folds"
+            else "in time: the last rows are held out",
+            ("group", "time"): f"in time and by whole groups, {self.n_groups} in all: later rows "
+            "of some groups after earlier rows of the others",
+        }
+        return texts[self.split_by]
 
     def of_net(self, k: int) -> Settings:
         """Settings of one net of a mixed bag."""
@@ -189,6 +267,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Settings as plain data, for a model file."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found["blend"] = [asdict(share) for share in self.blend]
         return {**found, "architecture": _each(_describe, self.architecture)}
 
     @classmethod
@@ -207,6 +286,11 @@ class Settings:
             n_kept = found["top"] or found["n_estimators"]
             if isinstance(found[name], tuple) and len(found[name]) != n_kept:
                 raise ValueError(f"{name} has no value for each net: {found[name]!r}.")
+        found["blend"] = tuple(Share(**share) for share in found["blend"])
+        if found["split_by"] not in ((), ("group",), ("time",), ("group", "time")):
+            raise ValueError(f"split_by is {found['split_by']!r}.")
+        if found["target_transform"] == ():
+            raise ValueError("target_transform has no value for any target.")
         if found["lambda_init"] == ():
             raise ValueError("lambda_init has no values to choose from.")
         return cls(**{**found, "architecture": _each(_restore, found["architecture"])})
@@ -242,7 +326,14 @@ def _restore(data: Any) -> Architecture | str:
 # ------------------------------------------------------------------------------- resolving
 
 
-def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = False) -> Settings:
+def resolve(
+    estimator: AdaCapBase,
+    n_rows: int,
+    *,
+    has_validation_rows: bool = False,
+    is_table: bool = True,
+    split: RowSplit | None = None,
+) -> Settings:
     """All settings of a fit on so many different rows.
 
     An ``"auto"`` stands for a value that depends on the class of the estimator and the number of
@@ -255,6 +346,10 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
     n_rows : int
     has_validation_rows : bool, default=False
         Whether the caller of ``fit`` gives rows to choose iterations on.
+    is_table : bool, default=True
+        Whether samples are rows of a table.
+    split : RowSplit, optional
+        How rows are split where they are not independent.
 
     Returns
     -------
@@ -273,19 +368,25 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
     True
     """
     told = estimator._parameters
-    n_nets = _n_nets(estimator, n_rows)
+    plan = plan_of(estimator, n_rows, is_table=is_table, has_validation_rows=has_validation_rows)
+    autos = {**estimator._autos, **nets_in(estimator, plan, n_rows)}
+    n_nets = _n_nets(estimator, n_rows, int(autos.get("n_estimators", 1)))
     validation = told["validation"]
+    if split is not None and split.n_folds and n_nets > 1:
+        n_nets = split.n_folds
+    in_time = split is not None and "time" in split.by
     if _is_auto(validation):
         validation = "folds" if n_nets > 1 else _HELD
     _check_folds(validation, n_nets, n_rows)
     n_held = 0 if has_validation_rows else _n_held(n_rows, n_nets, validation)
     kinds = _kinds(estimator, n_nets)
-    nets = [Net(n_rows - n_held, told["width"], depth or 1) for _, depth in kinds]
+    width = autos["width"] if _is_auto(told["width"]) else int(told["width"])
+    nets = [Net(n_rows - n_held, width, depth or 1) for _, depth in kinds]
 
     def value(name: str, net: Net = nets[0]) -> Any:
         if not _is_auto(told[name]):
             return told[name]
-        found = estimator._autos[name]
+        found = autos[name]
         return found(net) if callable(found) else found
 
     def per_net(values: Sequence[Any]) -> Any:
@@ -294,14 +395,18 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
     batch_size = int(value("batch_size"))
     refit = told["refit"]
     if _is_auto(refit):
-        again = n_held >= 0.1 * n_rows and validation != "folds" and not told["warm_start"]
+        again = n_held >= 0.1 * n_rows and (validation != "folds" or in_time)
+        again = again and not told["warm_start"]
         refit = "net" if again else "head"
     optimizer, scheduler = map(_name_of, optimizer_pair(told["optimizer"]))
-    start = value("lambda_init")
+    start: Any = value("lambda_init")
+    lam: Any = start if isinstance(start, str) else _numbers(start)
     settings = Settings(
+        quality=plan.quality,
+        members=plan.members,
         scheme=value("scheme"),
         architecture=per_net([architecture for architecture, _ in kinds]),
-        width=int(told["width"]) if any(depth for _, depth in kinds) else None,
+        width=width if any(depth for _, depth in kinds) else None,
         depth=per_net([depth for _, depth in kinds]),
         n_estimators=n_nets,
         preprocessing=encoder_options(told["preprocessing"])["policy"],
@@ -313,13 +418,14 @@ def resolve(estimator: AdaCapBase, n_rows: int, *, has_validation_rows: bool = F
         optimizer=optimizer or "",
         scheduler=scheduler,
         weight_decay=float(value("weight_decay")),
-        patience=None if told["patience"] is None else int(told["patience"]),
         refit=refit,
         n_permutations=int(told["n_permutations"]),
-        lambda_init="max_sensitivity" if isinstance(start, str) else _numbers(start),
+        lambda_init=lam,
         fit_intercept=bool(told["fit_intercept"]),
         time_limit=_number_or_none(told["time_limit"]),
         **{name: value(name) for name in _ONLY_SOME if name in told},
+        split_by=() if split is None else split.by,
+        n_groups=None if split is None else split.n_groups,
         auto=tuple(name for name in told if _is_auto(told[name])),
     )
     _check_batch_norm(settings)
@@ -333,7 +439,7 @@ _ONLY_SOME = (
 
 
 def most_nets(estimator: AdaCapBase) -> int:
-    """Nets that an estimator trains where there are rows enough.
+    """Nets that a bag may have where there are rows enough.
 
     Examples
     --------
@@ -342,7 +448,7 @@ def most_nets(estimator: AdaCapBase) -> int:
     (5, 3)
     """
     told = estimator._parameters["n_estimators"]
-    return int(estimator._autos["n_estimators"] if _is_auto(told) else told)
+    return _MOST_FOLDS if _is_auto(told) else int(told)
 
 
 def kinds_of_nets(architecture: Any, depth: Any) -> int:
@@ -381,10 +487,10 @@ def _one_or_each(values: Sequence[Any]) -> Any:
     return values[0] if same else tuple(values)
 
 
-def _n_nets(estimator: AdaCapBase, n_rows: int) -> int:
-    told, most = estimator._parameters, most_nets(estimator)
+def _n_nets(estimator: AdaCapBase, n_rows: int, most: int) -> int:
+    told = estimator._parameters
     if not _is_auto(told["n_estimators"]):
-        return most
+        return int(told["n_estimators"])
     if told["warm_start"] and hasattr(estimator, "members_"):
         return len(estimator.members_)
     least = 2 if told["validation"] == "folds" else 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
+from adacap.estimators.transforms import TargetTransform
 from adacap.tables.columns import ROUNDING, is_missing, read_column
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
 
 Floats = npt.NDArray[np.float64]
+
+_LARGEST = float(np.finfo(np.float64).max)
+_LEAST_SHARE = 1e-6  # deviation over distance of the farthest row
+_FAR = 1e15  # deviations: beyond, squares leave float32
 
 
 @dataclass(frozen=True)
@@ -36,12 +42,17 @@ class RegressionCodec:
     mean: Floats
     scale: Floats
     is_1d: bool
+    transforms: tuple[TargetTransform, ...] = ()  # one per target; empty for none
 
     loss = "rmse"
 
     @classmethod
     def fit(
-        cls, y: Any, sample_weight: Floats | None = None, sign: Floats | None = None
+        cls,
+        y: Any,
+        sample_weight: Floats | None = None,
+        sign: Floats | None = None,
+        transforms: Sequence[TargetTransform] = (),
     ) -> RegressionCodec:
         """Learn mean and standard deviation, weighted; the scale of a constant target is 0.
 
@@ -51,18 +62,22 @@ class RegressionCodec:
         sample_weight : ndarray of shape (n,), optional
         sign : ndarray of shape (c,), optional
             -1 for a target to turn round.
+        transforms : sequence of TargetTransform
+            One per target, or none.
         """
         values = cls.check(y)
-        columns = cls.numbers(values)
+        columns = _applied(transforms, cls.numbers(values))
         unit = 2.0 ** (np.frexp(np.abs(columns).max(axis=0))[1] - 1)  # squares stay in range
         first = columns[0] / unit
         z = columns / unit - first  # differences are exact where an offset is all that is large
         shift = np.average(z, axis=0, weights=sample_weight)
         deviation = np.sqrt(np.average((z - shift) ** 2, axis=0, weights=sample_weight))
+        if sample_weight is not None:  # as in adacap.tables.policies.moments
+            deviation = np.maximum(deviation, _LEAST_SHARE * np.abs(z - shift).max(axis=0))
         mean = first + shift
         flat = deviation <= ROUNDING * np.abs(mean)
         scale = np.where(flat, 0.0, deviation * unit) * (1.0 if sign is None else sign)
-        return cls(mean * unit, scale + 0.0, values.ndim == 1)
+        return cls(mean * unit, scale + 0.0, values.ndim == 1, tuple(transforms))
 
     @staticmethod
     def check(y: Any) -> Floats:
@@ -77,14 +92,17 @@ class RegressionCodec:
             raise ValueError(f"y must hold one value per row, got {y}.")
         if y.dtype.kind in "USO":
             y = _numbers_of(y)
-        values: Floats = check_array(
-            y,
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="y",
-            ensure_min_samples=0,
-            ensure_all_finite=False,
-        )
+        try:
+            values: Floats = check_array(
+                y,
+                ensure_2d=False,
+                dtype=np.float64,
+                input_name="y",
+                ensure_min_samples=0,
+                ensure_all_finite=False,
+            )
+        except OverflowError as error:
+            raise ValueError(f"y holds a number beyond ±1.8e308: {error}. Rescale it.") from error
         _refuse_missing(~np.isfinite(values))
         return values
 
@@ -101,13 +119,47 @@ class RegressionCodec:
                 f"y has {columns.shape[1]} targets, but there were {self.n_targets} in training. "
                 "Give the same columns."
             )
-        coded: Floats = (columns - self.mean) / np.where(self.scale == 0, 1.0, self.scale)
-        return coded
+        columns = _applied(self.transforms, columns)
+        with np.errstate(over="ignore"):
+            coded: Floats = (columns - self.mean) / np.where(self.scale == 0, 1.0, self.scale)
+        return np.clip(coded, -_FAR, _FAR)
 
     def decode(self, output: npt.NDArray[Any]) -> Floats:
-        """Predictions in the user's units and shape."""
-        values: Floats = output * self.scale + self.mean
+        """Predictions in the user's units and shape, the largest float64 where they exceed it."""
+        values = self._in_units(output)
+        for j, transform in enumerate(self.transforms):
+            values[:, j] = transform.predict(values[:, j])
         return values[:, 0] if self.is_1d else values
+
+    def invert(self, coded: npt.NDArray[Any]) -> Floats:
+        """Targets whose code this is: what :meth:`decode` is without a correction of the mean."""
+        values = self._in_units(coded)
+        for j, transform in enumerate(self.transforms):
+            values[:, j] = transform.inverse(values[:, j])
+        return values[:, 0] if self.is_1d else values
+
+    def _in_units(self, coded: npt.NDArray[Any]) -> Floats:
+        """Of the transformed target, the largest float64 where it is exceeded."""
+        with np.errstate(over="ignore"):
+            return np.clip(coded * self.scale + self.mean, -_LARGEST, _LARGEST)
+
+    def with_errors(self, outputs: Floats, coded: Floats) -> RegressionCodec:
+        """The same with errors out of fold, for the mean of a transformed target."""
+        if not self.transforms:
+            return self
+        errors = (coded - outputs) * self.scale
+        found = [t.with_errors(errors[:, j]) for j, t in enumerate(self.transforms)]
+        return replace(self, transforms=tuple(found))
+
+    def spread(self, columns: Floats) -> Floats:
+        """Deviation of each target in the user's units, 1 for a constant one.
+
+        That of training; for a transformed target, whose deviation in training is in other units,
+        that of the values given, of shape (n, c).
+        """
+        is_moved = np.array([one.kind != "none" for one in self.transforms] or [False])
+        found = np.where(is_moved, columns.std(axis=0), np.abs(self.scale))
+        return np.where(found == 0, 1.0, found)
 
     def score(self, select_by: str) -> str:
         """Validation score: R², which orders nets as the loss does."""
@@ -121,6 +173,19 @@ class RegressionCodec:
     def n_targets(self) -> int:
         """Number of coded columns."""
         return len(self.mean)
+
+    @property
+    def transform_names(self) -> str | tuple[str, ...]:
+        """The transform of all targets, or of each where they differ."""
+        names = tuple(one.kind for one in self.transforms) or ("none",)
+        return names[0] if len(set(names)) == 1 else names
+
+
+def _applied(transforms: Sequence[TargetTransform], columns: Floats) -> Floats:
+    if not transforms:
+        return columns
+    pairs = zip(transforms, columns.T, strict=True)
+    return np.column_stack([transform.apply(column) for transform, column in pairs])
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy.typing as npt
 
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.tables import Table
+from adacap.estimators.settings import Settings
 from adacap.exceptions import warn_caller
 from adacap.tables.suspicions import doubts_of_columns, doubts_of_target
+from adacap.tables.table import Table
 from adacap.tables.telling import lost_columns, tell, told_table
 
-__all__ = ["doubts", "tell_columns", "tell_doubts"]
+__all__ = ["doubts", "tell_columns", "tell_doubts", "tell_fewer_folds"]
+
+_FOLDS = 5  # that one expects
 
 
 def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
@@ -47,6 +50,25 @@ def tell_doubts(encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_cla
     """
     for doubt in doubts(encoder, table, y, is_class):
         warn_caller(doubt)
+
+
+def tell_fewer_folds(n_told: int | str, settings: Settings) -> None:
+    """Warn of fewer folds than were asked for, or than there usually are.
+
+    Parameters
+    ----------
+    n_told : int or "auto"
+        The parameter ``n_estimators``.
+    settings : Settings
+        Of a fit in folds.
+    """
+    expected = _FOLDS if isinstance(n_told, str) else int(n_told)
+    if settings.n_estimators < expected:
+        few = f"{settings.n_groups} groups" if settings.split_by == ("group",) else "the times"
+        warn_caller(
+            f"There are {settings.n_estimators} folds and not {expected}: {few} allow no more. "
+            "Scores and intervals rest on little."
+        )
 
 
 def doubts(

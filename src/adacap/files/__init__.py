@@ -4,27 +4,32 @@ Tables are arrow tables; pyarrow comes with ``pip install 'adacap[files]'`` and 
 first file is opened.
 """
 
-from adacap.files.errors import FileError, MissingFileError, OutputExistsError
+from adacap.exceptions import OutputError, OutputExistsError
+from adacap.files.atomic import check_writable, drafted, write_bytes, write_text
+from adacap.files.errors import FileError, MissingFileError
 from adacap.files.opening import open_table
 from adacap.files.parts import Parts, fingerprint
 from adacap.files.sampling import Sample, sample_table
 from adacap.files.sniff import TextOptions
 from adacap.files.source import BATCH_ROWS, Source
-from adacap.files.writing import check_output, drafted, write_tables
+from adacap.files.writing import write_tables
 
 __all__ = [
     "BATCH_ROWS",
     "FileError",
     "MissingFileError",
+    "OutputError",
     "OutputExistsError",
     "Parts",
     "Sample",
     "Source",
     "TextOptions",
-    "check_output",
+    "check_writable",
     "drafted",
     "fingerprint",
     "open_table",
     "sample_table",
+    "write_bytes",
     "write_tables",
+    "write_text",
 ]

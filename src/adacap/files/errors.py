@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from adacap.exceptions import AdaCapError, OutputExistsError
+from adacap.exceptions import AdaCapError
 
-__all__ = ["FileError", "MissingFileError", "OutputExistsError", "need", "need_arrow"]
+__all__ = ["FileError", "MissingFileError", "need", "need_arrow", "readable"]
+
+_MOST_TEXT = 200  # characters of what a reader says
 
 
 class FileError(AdaCapError, ValueError):
-    """A file cannot be read as the table it should be, or not be written."""
+    """A file cannot be read as the table it should be, or a table not be written."""
 
 
 class MissingFileError(AdaCapError, FileNotFoundError):
@@ -35,5 +39,39 @@ def need(module: str, what: str) -> Any:
 
 
 def need_arrow() -> Any:
-    """The module pyarrow."""
+    """The module pyarrow, with its part ``compute``, which it does not import by itself."""
+    need("pyarrow.compute", "Reading and writing tables")
     return need("pyarrow", "Reading and writing tables")
+
+
+@contextmanager
+def readable(path: object, what: str) -> Iterator[None]:
+    """Turn whatever a reader says of a damaged file into a sentence that names the file.
+
+    Readers of formats fail in the errors of all the packages below them; none of these is the
+    caller's business. Our own errors, Ctrl-C and the like pass as they are.
+
+    Parameters
+    ----------
+    path : path-like or str
+    what : str
+        What the file should be, such as ``"Parquet file"``.
+
+    Examples
+    --------
+    >>> with readable("prices.xlsx", "Excel workbook"):
+    ...     {}["xl/workbook.xml"]
+    Traceback (most recent call last):
+    adacap.files.errors.FileError: prices.xlsx is not a readable Excel workbook, or is damaged:
+    KeyError: 'xl/workbook.xml'
+    """
+    try:
+        yield
+    except (AdaCapError, ImportError):
+        raise
+    except Exception as error:
+        text = (str(error).splitlines() or [""])[0][:_MOST_TEXT]
+        told = (
+            text if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {text}"
+        )
+        raise FileError(f"{path} is not a readable {what}, or is damaged: {told}") from error

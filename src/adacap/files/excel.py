@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
-from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.errors import FileError, need, need_arrow, readable
 from adacap.files.jsons import cells_column
 from adacap.files.sniff import column_names, title_lines
 from adacap.files.source import MemorySource
+from adacap.files.unpacking import refuse_bomb
 
 __all__ = ["open_workbook"]
 
@@ -17,25 +20,18 @@ def open_workbook(path: Path) -> MemorySource:
     """Read the first sheet; its first row holds the names of the columns."""
     openpyxl = need("openpyxl", "Reading Excel files")
     pa = need_arrow()
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (openpyxl.utils.exceptions.InvalidFileException, zipfile.BadZipFile, KeyError) as error:
-        raise FileError(f"{path} is not a readable Excel workbook: {error}") from error
-    try:
-        sheet = book.worksheets[0]
-        rows = [row for row in sheet.iter_rows(values_only=True) if any(c is not None for c in row)]
-        n_sheets, title = len(book.worksheets), sheet.title
-    finally:
-        book.close()
+    with readable(path, "Excel workbook"):
+        rows, n_sheets, title = _first_sheet(path, openpyxl)
     if len(rows) < 2:
         raise FileError(f"The first sheet of {path} has no rows below its line of names.")
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows[:20]]
     first = title_lines(texts)
     names = column_names(texts[first])
-    columns = [
-        cells_column([row[j] if j < len(row) else None for row in rows[first + 1 :]], pa)
-        for j in range(len(names))
-    ]
+    with readable(path, "Excel workbook"):
+        columns = [
+            cells_column([row[j] if j < len(row) else None for row in rows[first + 1 :]], pa)
+            for j in range(len(names))
+        ]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise FileError(f"{path} has several columns of the name {twice!r}. Rename them.")
@@ -45,3 +41,19 @@ def open_workbook(path: Path) -> MemorySource:
     if n_sheets > 1:
         source.notes.append(f"{path.name} has {n_sheets} sheets: the first one is read, {title!r}.")
     return source
+
+
+def _first_sheet(path: Path, openpyxl: Any) -> tuple[list[tuple[Any, ...]], int, str]:
+    """Rows that hold anything, the number of sheets, and the title of the first."""
+    with zipfile.ZipFile(path) as archive:
+        refuse_bomb(archive, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and the like, which are not read
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        try:
+            sheet = book.worksheets[0]
+            cells = sheet.iter_rows(values_only=True)
+            rows = [row for row in cells if any(cell is not None for cell in row)]
+            return rows, len(book.worksheets), str(sheet.title)
+        finally:
+            book.close()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from adacap.exceptions import nearest
 from adacap.files.errors import FileError, MissingFileError
 
 __all__ = ["Format", "find_format", "output_format"]
@@ -76,11 +77,9 @@ def find_format(path: str | os.PathLike[str]) -> Format:
 
 
 def _neighbours(path: Path) -> str:
-    from difflib import get_close_matches
-
     folder = path.parent
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    near = get_close_matches(path.name, names, n=1)
+    near = nearest(path.name, names)
     return f" Did you mean {folder / near[0]}?" if near else ""
 
 

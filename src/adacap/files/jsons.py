@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, need_arrow
+from adacap.files.errors import FileError, need_arrow, readable
 from adacap.files.source import MemorySource
 
 __all__ = ["cells_column", "open_json"]
@@ -17,12 +17,13 @@ __all__ = ["cells_column", "open_json"]
 def open_json(path: Path) -> MemorySource:
     """Table of a file of JSON; a key that an object lacks is a missing cell there."""
     pa = need_arrow()
-    rows = list(_rows(path))
-    if not rows:
-        raise FileError(f"{path} has no rows.")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: cells_column([row.get(name) for row in rows], pa) for name in names}
-    return MemorySource(path, pa.table(columns))
+    with readable(path, "file of JSON"):
+        rows = list(_rows(path))
+        if not rows:
+            raise FileError(f"{path} has no rows.")
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: cells_column([row.get(name) for row in rows], pa) for name in names}
+        return MemorySource(path, pa.table(columns))
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -14,9 +14,14 @@ from adacap.files.jsons import open_json
 from adacap.files.parquet import ArrowSource, ParquetSource
 from adacap.files.sniff import TextOptions
 from adacap.files.source import Source
-from adacap.files.spaces import spaced_encoding
 from adacap.files.text import TextSource
-from adacap.files.unpacking import Unpacked, from_stdin, unspaced, unzipped
+from adacap.files.unpacking import (
+    Unpacked,
+    from_stdin,
+    spaced_encoding,
+    unspaced,
+    unzipped,
+)
 
 __all__ = ["open_table"]
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.errors import FileError, need, need_arrow, readable
 from adacap.files.source import Source
 
 __all__ = ["ArrowSource", "ParquetSource"]
+
+_FEATHER = "Feather file of version 2"
 
 
 class ParquetSource(Source):
@@ -23,7 +25,7 @@ class ParquetSource(Source):
         self._parts = _parts(path)
         names, self._rows_of = None, []
         for file, keys in self._parts:
-            with _open(file) as opened:
+            with readable(file, "Parquet file"), _open(file) as opened:
                 found = [*opened.schema_arrow.names, *keys]
                 self._rows_of.append(opened.metadata.num_rows)
             names = names or found
@@ -42,7 +44,8 @@ class ParquetSource(Source):
     ) -> Iterator[Any]:
         for (file, keys), n_rows in zip(self._parts, self._rows_of, strict=True):
             if start < n_rows:
-                yield from _file_pieces(file, keys, names, rows, start)
+                with readable(file, "Parquet file"):
+                    yield from _file_pieces(file, keys, names, rows, start)
             start = max(0, start - n_rows)
 
 
@@ -54,13 +57,14 @@ def _parts(path: Path) -> list[tuple[Path, dict[str, Any]]]:
     files = [str(file) for file in sorted(path.rglob("*.parquet")) if _is_visible(file, path)]
     if not files:
         raise FileError(f"The folder {path} holds no file that ends in .parquet.")
-    found = datasets.dataset(
-        files, format="parquet", partitioning="hive", partition_base_dir=str(path)
-    )
-    parts = [
-        (Path(fragment.path), datasets.get_partition_keys(fragment.partition_expression))
-        for fragment in found.get_fragments()
-    ]
+    with readable(path, "folder of Parquet files"):
+        found = datasets.dataset(
+            files, format="parquet", partitioning="hive", partition_base_dir=str(path)
+        )
+        parts = [
+            (Path(fragment.path), datasets.get_partition_keys(fragment.partition_expression))
+            for fragment in found.get_fragments()
+        ]
     return sorted(parts, key=lambda part: part[0])
 
 
@@ -69,12 +73,7 @@ def _is_visible(file: Path, folder: Path) -> bool:
 
 
 def _open(file: Path) -> Any:
-    parquet = need("pyarrow.parquet", "Reading Parquet files")
-    pa = need_arrow()
-    try:
-        return parquet.ParquetFile(file, memory_map=True)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise FileError(f"{file} is not a readable Parquet file: {_first_line(error)}") from error
+    return need("pyarrow.parquet", "Reading Parquet files").ParquetFile(file, memory_map=True)
 
 
 def _file_pieces(
@@ -104,29 +103,22 @@ class ArrowSource(Source):
     def __init__(self, path: Path) -> None:
         pa = need_arrow()
         datasets = need("pyarrow.dataset", "Reading Feather files")
-        try:
+        with readable(path, _FEATHER):
             with pa.memory_map(str(path)) as file:
                 names = pa.ipc.open_file(file).schema.names
             n_rows = datasets.dataset(str(path), format="feather").count_rows()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise FileError(
-                f"{path} is not a readable Feather file of version 2: {_first_line(error)}"
-            ) from error
         super().__init__(path, names, n_rows)
 
     def _pieces(
         self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
     ) -> Iterator[Any]:
         pa = need_arrow()
-        with pa.memory_map(str(self.path)) as file:
+        with readable(self.path, _FEATHER), pa.memory_map(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             for k in range(reader.num_record_batches):
                 batch = reader.get_batch(k)
+                batch.validate(full=True)  # lengths and offsets that a damaged file may lie about
                 table = pa.Table.from_batches([batch]).select(names).slice(start)
                 start = max(0, start - batch.num_rows)
                 if table.num_rows:
                     yield table
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

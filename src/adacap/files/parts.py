@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, need_arrow
+from adacap.files.atomic import write_bytes
+from adacap.files.errors import FileError, need_arrow, readable
 from adacap.files.writing import write_tables
 
 __all__ = ["Parts", "fingerprint"]
@@ -78,11 +78,10 @@ class Parts:
             If there are parts of a run with other settings.
         """
         if not resume or not self._has_state():
-            self.discard()
-            self.folder.mkdir()
-            self._write(_STATE, json.dumps(self._settings).encode())
+            self._begin()
             return
-        before = json.loads((self.folder / _STATE).read_text("utf-8"))
+        with readable(self.folder / _STATE, "state of an interrupted run"):
+            before = dict(json.loads((self.folder / _STATE).read_text("utf-8")))
         changed = [name for name in self._settings if before.get(name) != self._settings[name]]
         if changed:
             raise FileError(
@@ -91,10 +90,19 @@ class Parts:
             )
         pa = need_arrow()
         for part in self._files():
-            with pa.memory_map(str(part)) as file:
+            with readable(part, "part of an interrupted run"), pa.memory_map(str(part)) as file:
                 reader = pa.ipc.open_file(file)
                 rows = [reader.get_batch(k).num_rows for k in range(reader.num_record_batches)]
             self._rows.append(sum(rows))
+
+    def _begin(self) -> None:
+        self.discard()
+        try:
+            self.folder.mkdir()
+            self._write(_STATE, json.dumps(self._settings).encode())
+        except BaseException:
+            self.discard()
+            raise
 
     def add(self, table: Any) -> None:
         """Keep one more part."""
@@ -110,9 +118,9 @@ class Parts:
         first = next(self._tables(), None)
         return [] if first is None else list(first.column_names)
 
-    def finish(self, force: bool) -> int:
+    def finish(self, force: bool, *, escape_formulas: bool = False) -> int:
         """Write the output from all parts, remove them, and count the rows."""
-        n_rows = write_tables(self.output, self._tables(), force)
+        n_rows = write_tables(self.output, self._tables(), force, escape_formulas=escape_formulas)
         self.discard()
         return n_rows
 
@@ -138,6 +146,4 @@ class Parts:
                 yield pa.ipc.open_file(file).read_all()
 
     def _write(self, name: str, content: Any) -> None:
-        draft = self.folder / f"{name}.draft"
-        draft.write_bytes(content)
-        os.replace(draft, self.folder / name)
+        write_bytes(self.folder / name, content, force=True)

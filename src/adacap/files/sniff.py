@@ -1,21 +1,37 @@
-"""How a text table is written: encoding, separator, decimal sign, header, dates."""
+"""How a text table is written: encoding, separator, decimal sign, header, dates, and damage."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
 
-from adacap.datasets.sniff import sniff_reader
+from adacap.files.errors import FileError
+from adacap.files.separators import SAMPLE_LINES, guess_separator
 from adacap.tables.readings import MISSING
 
 __all__ = [
-    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat", "TextOptions",
-    "column_names", "encoding_of", "sniff_text", "title_lines",
-]  # fmt: skip
+    "DATE_FORMATS",
+    "MISSING",
+    "SAMPLE_BYTES",
+    "SPACES",
+    "TextFormat",
+    "TextOptions",
+    "column_names",
+    "encoding_of",
+    "line_of_cell",
+    "line_of_other_width",
+    "refuse_binary",
+    "sniff_text",
+    "title_lines",
+]
 
 SAMPLE_BYTES = 256 * 1024
 SPACES = r"\s+"  # separator of cells that stand apart by any number of blanks
@@ -85,8 +101,7 @@ def sniff_text(
     options = options or TextOptions()
     encoding = options.encoding or encoding_of(sample)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
-    guess = sniff_reader(text.encode("utf-8"))
-    separator = options.separator or separator or guess["separator"]
+    separator = options.separator or separator or _guess(text)
     if separator == "space":
         separator = ","
     rows, ends = _records(text, separator)
@@ -104,6 +119,11 @@ def sniff_text(
         titles=first,
     )
     return replace(found, dates=(options.date_format,)) if options.date_format else found
+
+
+def _guess(text: str) -> str:
+    lines = text.splitlines()[: SAMPLE_LINES + 1]
+    return guess_separator([line for line in lines if line.strip()])
 
 
 def _records(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
@@ -205,3 +225,71 @@ def column_names(cells: list[str]) -> tuple[str, ...]:
 
 def _name(cell: str) -> str:
     return re.sub(r"\s*[\r\n]+\s*", " ", cell).strip()
+
+
+# --------------------------------------------------------------- where a file is damaged
+
+_OPEN: dict[str | None, Any] = {None: open, "gzip": gzip.open, "bz2": bz2.open}
+_VALUE = re.compile(r"column #(\d+).*invalid value '(.*)'", re.DOTALL)
+
+
+def refuse_binary(sample: bytes, encoding: str, shown: str) -> None:
+    r"""Refuse what holds zero bytes, which no text does.
+
+    Examples
+    --------
+    >>> refuse_binary(b"a,b\n1,2\n3\x00,4\n", "utf-8", "t.csv")
+    Traceback (most recent call last):
+    adacap.files.errors.FileError: t.csv is no text, or damaged: line 3 holds a zero byte. ...
+    """
+    if encoding.startswith(("utf-16", "utf-32")) or b"\0" not in sample:
+        return
+    line = sample[: sample.index(b"\0")].count(b"\n") + 1
+    raise FileError(
+        f"{shown} is no text, or damaged: line {line} holds a zero byte. If it is UTF-16, say "
+        "--encoding utf-16."
+    )
+
+
+def line_of_other_width(path: Path, packing: str | None, form: TextFormat) -> str:
+    """Sentence about the first line that has not as many cells as the names; empty if unknown."""
+    for number, cells in _numbered_cells(path, packing, form):
+        if cells and len(cells) != len(form.names):
+            text = form.separator.join(cells)
+            return (
+                f"line {number} has {len(cells)} cells, but the first has {len(form.names)}: "
+                f"{text[:60]!r}. Mend that line."
+            )
+    return ""
+
+
+def line_of_cell(path: Path, packing: str | None, form: TextFormat, message: str) -> str:
+    """The line of the cell that arrow could not read, in brackets; empty if unknown."""
+    found = _VALUE.search(message)
+    if found is None:
+        return ""
+    column, value = int(found.group(1)), found.group(2)
+    for number, cells in _numbered_cells(path, packing, form):
+        if column < len(cells) and cells[column].strip() == value.strip():
+            return f" (line {number})"
+    return ""
+
+
+def _numbered_cells(
+    path: Path, packing: str | None, form: TextFormat
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows below the names, with the line on which each begins."""
+    if packing not in _OPEN:
+        return
+    file: IO[str]
+    try:
+        with _OPEN[packing](path, "rt", encoding=form.encoding, newline="") as file:
+            for _ in range(form.skip):
+                file.readline()
+            reader = csv.reader(file, delimiter=form.separator)
+            before = 0
+            for cells in reader:
+                yield form.skip + before + 1, cells
+                before = reader.line_num
+    except (OSError, EOFError, UnicodeError, csv.Error):
+        return

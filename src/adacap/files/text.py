@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adacap.files.damage import line_of_cell, line_of_other_width, refuse_binary
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format
-from adacap.files.numerals import has_codes, is_code, numbers_of_points, ungrouped
-from adacap.files.own_memory import own_reader, recoded
-from adacap.files.plain import plain_columns
 from adacap.files.sniff import (
     DATE_FORMATS,
     MISSING,
     SAMPLE_BYTES,
     TextOptions,
     encoding_of,
+    line_of_cell,
+    line_of_other_width,
+    refuse_binary,
     sniff_text,
 )
-from adacap.files.source import Source
+from adacap.files.source import Source, plain_columns
 
-__all__ = ["TextSource"]
+__all__ = ["TextSource", "own_reader", "recoded"]
 
 _BLOCK = 1 << 20  # bytes read at once; arrow reads some 32 blocks ahead
 _UNPACKED = 5  # a packed file is taken to be so many times its size
@@ -147,7 +148,7 @@ class TextSource(Source):
     def _utf8(self) -> Iterator[tuple[Any, Any]]:
         """The text in UTF-8, and the file whose position says how far it has been read.
 
-        A file in another encoding is copied first: see :mod:`adacap.files.own_memory`.
+        A file in another encoding is copied first: see ``recoded``.
         """
         pa = need_arrow()
         if self.form.encoding == "utf-8":
@@ -266,3 +267,118 @@ def _unpack(file: Any, packing: str) -> Any:
 
 def _csv() -> Any:
     return need("pyarrow.csv", "Reading text files")
+
+
+# ----------------------------------------------------------------- memory of arrow's own
+# Arrow reads text in threads of its own, which may let go of what they read a moment after the
+# result is there. If that belonged to Python (a `bytes` object, a codec), the thread would ask for
+# the interpreter's lock, and where the interpreter is ending just then the process aborts with
+# "terminate called without an active exception". So nothing of Python's is handed to them.
+
+_CHUNK = 1 << 20
+
+
+def own_reader(content: bytes) -> Any:
+    r"""Arrow stream over a copy of some bytes that no Python object owns.
+
+    Examples
+    --------
+    >>> own_reader(b"a,b\n1,2\n").read(3)
+    b'a,b'
+    """
+    pa = need_arrow()
+    sink = pa.BufferOutputStream()
+    sink.write(content)
+    return pa.BufferReader(sink.getvalue())
+
+
+def recoded(stream: Any, encoding: str) -> Iterator[bytes]:
+    """The text of an arrow stream in UTF-8, chunk by chunk.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If it is not written in that encoding.
+
+    Examples
+    --------
+    >>> b"".join(recoded(own_reader("prix,été".encode("latin-1")), "latin-1")).decode()
+    'prix,été'
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    while content := stream.read(_CHUNK):
+        yield decoder.decode(content).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+# ------------------------------------------------------------- numbers and codes in text
+
+_CODES = re.compile(r"""(?:^|[,;\t|"\s])(?:0\d+|\+\d{8,})(?:$|[,;\t|"\s])""", re.MULTILINE)
+_GROUPED = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?\s*$"
+_FEW = 0.01
+
+
+def has_codes(sample: bytes, encoding: str) -> bool:
+    r"""Whether some cell is a whole number with a leading zero, or like that of a telephone.
+
+    Examples
+    --------
+    >>> has_codes(b"zip,x\n01234,5\n", "utf-8"), has_codes(b"x,y\n0,0.05\n", "utf-8")
+    (True, False)
+    """
+    return _CODES.search(sample.decode(encoding, "replace")) is not None
+
+
+def is_code(column: Any) -> bool:
+    """Whether cells are digits alone, of which some begin with a zero, or most like telephones.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_code(pa.chunked_array([["01234", "99999"]])), is_code(pa.chunked_array([["1", "0"]]))
+    (True, False)
+    """
+    compute = need_arrow().compute
+    present = column.drop_null()
+    if not len(present):
+        return False
+    digits = compute.all(compute.match_substring_regex(present, r"^\s*\+?\d+\s*$")).as_py()
+    zeros, phones = (
+        compute.sum(compute.match_substring_regex(present, pattern)).as_py()
+        for pattern in (r"^\s*0\d+\s*$", r"^\s*\+\d{8,}\s*$")
+    )
+    return bool(digits and (zeros > _FEW * len(present) or phones > 0.5 * len(present)))
+
+
+def ungrouped(table: Any) -> Any:
+    """Columns of text such as ``1.234`` and ``12.345,5`` as numbers; points are of thousands.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> ungrouped(pa.table({"a": ["1.234", "5"], "b": ["1.2", "x"]})).to_pydict()
+    {'a': [1234.0, 5.0], 'b': ['1.2', 'x']}
+    """
+    compute, types = need_arrow().compute, need_arrow().types
+    names = [
+        field.name
+        for field in table.schema
+        if types.is_string(field.type)
+        and table.column(field.name).null_count < table.num_rows
+        and compute.all(compute.match_substring_regex(table.column(field.name), _GROUPED)).as_py()
+    ]
+    return numbers_of_points(table, names)
+
+
+def numbers_of_points(table: Any, names: Sequence[str]) -> Any:
+    """These columns as numbers; a cell that is none is refused by arrow."""
+    pa = need_arrow()
+    compute = pa.compute
+    for name in names:
+        column = compute.utf8_trim_whitespace(table.column(name))
+        is_grouped = compute.match_substring_regex(column, _GROUPED)
+        bare = compute.replace_substring(column, ".", "")
+        column = compute.if_else(is_grouped, bare, column)
+        column = compute.replace_substring(column, ",", ".").cast(pa.float64())
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table

@@ -1,4 +1,4 @@
-"""Write files whole or not at all, and tables in batches."""
+"""Write tables in batches."""
 
 from __future__ import annotations
 
@@ -7,68 +7,41 @@ import datetime as dt
 import io
 import math
 import os
-import secrets
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adacap.exceptions import refuse_existing
+from adacap.files.atomic import drafted
 from adacap.files.errors import FileError, need, need_arrow
 from adacap.files.formats import Format, output_format
 
-__all__ = ["check_output", "drafted", "write_tables"]
+__all__ = ["escaped", "write_tables"]
 
 _EXCEL_ROWS = 1_048_576
+_FORMULA = r"^([=+\-@\t\r\n|%])"  # what may begin one, and the blanks that programs pass over
 
 
-def check_output(path: str | os.PathLike[str], force: bool) -> Path:
-    """Refuse an output that exists or has no folder, before work is done for nothing.
-
-    Examples
-    --------
-    >>> check_output("nowhere/out.csv", force=False)
-    Traceback (most recent call last):
-    adacap.files.errors.FileError: There is no folder nowhere to write out.csv to.
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise FileError(f"{path} is a folder. Name a file.")
-    refuse_existing(path, force)
-    if not path.parent.is_dir():
-        raise FileError(f"There is no folder {path.parent} to write {path.name} to.")
-    return path
-
-
-@contextmanager
-def drafted(path: str | os.PathLike[str], force: bool) -> Iterator[Path]:
-    """Name of a draft beside the target; it takes the target's place if all goes well.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp(), "out.txt")
-    >>> with drafted(target, force=False) as draft:
-    ...     _ = draft.write_text("done")
-    >>> target.read_text(), len(list(target.parent.iterdir()))
-    ('done', 1)
-    """
-    target = check_output(path, force).resolve()  # of a link, what it points to is replaced
-    draft = target.with_name(f".{target.stem}.{secrets.token_hex(6)}{target.suffix}")
-    try:
-        yield draft
-        with open(draft, "rb+") as file:
-            os.fsync(file.fileno())
-        check_output(path, force)  # it may have appeared in the meantime
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def write_tables(path: str | os.PathLike[str], tables: Iterator[Any], force: bool = False) -> int:
+def write_tables(
+    path: str | os.PathLike[str],
+    tables: Iterator[Any],
+    force: bool = False,
+    *,
+    escape_formulas: bool = False,
+) -> int:
     """Write arrow tables of equal columns one below the other, and count their rows.
 
     The format is that of the name: .csv, .tsv, .txt (also .gz), .parquet, .feather, .xlsx.
+
+    Parameters
+    ----------
+    path : str or path-like
+    tables : iterator of pyarrow.Table
+    force : bool, default=False
+        Replace a file that exists.
+    escape_formulas : bool, default=False
+        In text files put an apostrophe before text and names that a spreadsheet would take for a
+        formula; see ``escaped``. A workbook never holds any: its text is marked as text.
 
     Examples
     --------
@@ -85,6 +58,8 @@ def write_tables(path: str | os.PathLike[str], tables: Iterator[Any], force: boo
         writer: Any = None
         try:
             for table in tables:
+                if escape_formulas and form.kind == "text":
+                    table = escaped(table)
                 writer = writer or _WRITERS[form.kind](draft, form, table.schema)
                 writer.write(table)
                 n_rows += table.num_rows
@@ -94,6 +69,23 @@ def write_tables(path: str | os.PathLike[str], tables: Iterator[Any], force: boo
         if writer is None:
             raise FileError(f"There is nothing to write to {os.fspath(path)}.")
     return n_rows
+
+
+def escaped(table: Any) -> Any:
+    """Table whose text and names no spreadsheet takes for formulas: an apostrophe goes before them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> escaped(pa.table({"=a": ["=1+1", "-x", "b", None], "n": [-1, 2, 3, 4]})).to_pydict()
+    {"'=a": ["'=1+1", "'-x", 'b', None], 'n': [-1, 2, 3, 4]}
+    """
+    pa = need_arrow()
+    for j, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            text = pa.compute.replace_substring_regex(column, _FORMULA, r"'\1")
+            table = table.set_column(j, table.column_names[j], text)
+    return table.rename_columns([re.sub(_FORMULA, r"'\1", name) for name in table.column_names])
 
 
 class _TextWriter:
@@ -139,21 +131,35 @@ def _arrow_writer(path: Path, form: Format, schema: Any) -> Any:
 
 
 class _ExcelWriter:
-    """One sheet; a cell of Excel holds no time zone and no number that is not finite."""
+    """One sheet; a cell of Excel holds no time zone and no number that is not finite.
+
+    Text is text, also where it begins as a formula does.
+    """
 
     def __init__(self, path: Path, form: Format, schema: Any) -> None:
         openpyxl = need("openpyxl", "Writing Excel files")
         self._path, self._n_rows = path, 1
         self._book = openpyxl.Workbook(write_only=True)
         self._sheet = self._book.create_sheet("predictions")
-        self._sheet.append(list(schema.names))
+        self._sheet.append([self._cell(name) for name in schema.names])
 
     def write(self, table: Any) -> None:
         self._n_rows += table.num_rows
         if self._n_rows > _EXCEL_ROWS:
             raise FileError(f"A sheet of Excel holds {_EXCEL_ROWS:,} rows. Write .csv or .parquet.")
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            self._sheet.append([_excel_cell(cell) for cell in row])
+            self._sheet.append([self._cell(cell) for cell in row])
+
+    def _cell(self, cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return _excel_cell(cell)
+        openpyxl = need("openpyxl.cell", "Writing Excel files")
+        text = openpyxl.cell.ILLEGAL_CHARACTERS_RE.sub("\ufffd", cell)
+        if not text.startswith("="):
+            return text
+        found = openpyxl.WriteOnlyCell(self._sheet, text)
+        found.data_type = "s"
+        return found
 
     def close(self) -> None:
         self._book.save(self._path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,8 @@ from sklearn.metrics import (
     mean_absolute_error,
     mean_squared_error,
 )
+
+from adacap.exceptions import did_you_mean
 
 __all__ = ["LOSSES", "Loss", "one_of", "resolve_loss"]
 
@@ -99,6 +100,5 @@ def one_of(name: str, value: Any, known: Sequence[str], more: str = "") -> None:
     """Refuse a value that is none of the known names, with the nearest one."""
     if isinstance(value, str) and value in known:
         return
-    near = get_close_matches(str(value), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(value, known)
     raise ValueError(f"{name} must be one of {', '.join(known)}{more}, got {value!r}.{hint}")

@@ -1,6 +1,6 @@
 """Torch modules: backbones without a head, heads, and the paper's architecture table."""
 
-from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet, glorot_uniform
+from adacap.nn.backbones import GLU, MLP, SNN, ConvNet, ResNet, glorot_uniform, he_uniform
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, TikhonovHead
 from adacap.nn.presets import ARCHITECTURES, PRESETS
@@ -17,4 +17,5 @@ __all__ = [
     "ResNet",
     "TikhonovHead",
     "glorot_uniform",
+    "he_uniform",
 ]

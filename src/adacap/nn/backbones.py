@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from adacap import architectures
+from adacap.layers import Dense
 from adacap.nn.modules import Backbone
-from adacap.nn.weights import Generators
+from adacap.nn.weights import Generators, Start, holders
 
-__all__ = ["GLU", "MLP", "SNN", "ConvNet", "ResNet", "glorot_uniform"]
+__all__ = ["GLU", "MLP", "SNN", "ConvNet", "ResNet", "glorot_uniform", "he_uniform"]
 
 
 class MLP(Backbone):
@@ -106,13 +107,38 @@ def glorot_uniform(backbone: Backbone, generators: Generators = None, gain: floa
     >>> bool(net["0"]["weight"].abs().max() <= 1.0), net["0"]["bias"].abs().max().item()
     (True, 0.0)
     """
-    backbone.reset_parameters(
-        generators, start=lambda d_in, d_out: gain * (6 / (d_in + d_out)) ** 0.5
-    )
+    _start(backbone, generators, lambda d_in, d_out: gain * (6 / (d_in + d_out)) ** 0.5)
+
+
+def he_uniform(backbone: Backbone, generators: Generators = None) -> None:
+    """Start the dense layers uniformly in ``±√(6 / d_in)``, with zero biases.
+
+    The variance is ``2 / d_in``, as He et al. (2015) derive it for ReLU; torch's own start of
+    linear layers, which bears Kaiming He's name too, has a sixth of that.
+
+    Parameters
+    ----------
+    backbone : Backbone
+        Changed in place.
+    generators : sequence of k Generator, or one Generator, optional
+
+    Examples
+    --------
+    >>> net = MLP(6, width=4, depth=1)
+    >>> he_uniform(net)
+    >>> bool(net["0"]["weight"].abs().max() <= 1.0), net["0"]["bias"].abs().max().item()
+    (True, 0.0)
+    """
+    _start(backbone, generators, lambda d_in, d_out: (6 / d_in) ** 0.5)
+
+
+def _start(backbone: Backbone, generators: Generators, bound: Start) -> None:
+    """Dense layers uniform up to a bound, with zero biases."""
+    backbone.reset_parameters(generators, start=bound)
     with torch.no_grad():
-        for name, tensor in backbone.named_parameters():
-            if name.endswith("bias"):
-                tensor.zero_()
+        for layer, held in holders(backbone, backbone.layers):
+            if isinstance(layer, Dense):
+                held["bias"].zero_()
 
 
 class ConvNet(nn.Module):

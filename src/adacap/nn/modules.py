@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from adacap.core.mlr import MLRLoss, mlr_loss
 from adacap.core.ridge import Ridge, RidgeFit
-from adacap.layers import Dense, Layer, run
-from adacap.nn.weights import Generators, Start, add_tensors, fill, holders, share_tensors, uniform
+from adacap.layers import Layer, run
+from adacap.nn.weights import Generators, Start, add_tensors, draw_start, fill, share_tensors
 
 __all__ = ["Backbone", "Nets", "TikhonovHead", "TorchOperations"]
 
@@ -39,6 +39,10 @@ class TorchOperations:
             return torch.addmm(bias[0], x[0], weight[0]).unsqueeze(0)
         return torch.baddbmm(bias.unsqueeze(1), x, weight)
 
+    def scaled(self, x: Tensor, scale: Tensor) -> Tensor:
+        """Columns times a number each."""
+        return x * scale.unsqueeze(-2)
+
     def batch_norm(self, x: Tensor, tensors: Any) -> Tensor:
         """Scaled by the statistics of the layer."""
         names = ("running_mean", "running_var", "weight", "bias")
@@ -53,8 +57,7 @@ class TorchOperations:
 
     def halves(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """First and second half of the columns."""
-        a, b = x.chunk(2, dim=-1)
-        return a, b
+        return x.chunk(2, dim=-1)  # type: ignore[return-value]
 
     def glu(self, x: Tensor) -> Tensor:
         """First half times the sigmoid of the second."""
@@ -79,7 +82,7 @@ class TorchOperations:
 
 _ACTIVATIONS: dict[str, Any] = {
     "relu": torch.relu, "selu": torch.selu, "gelu": F.gelu, "silu": F.silu, "tanh": torch.tanh,
-    "mish": F.mish, "sigmoid": torch.sigmoid,
+    "mish": F.mish, "sigmoid": torch.sigmoid, "cos": torch.cos,
 }  # fmt: skip
 
 
@@ -93,7 +96,8 @@ class Tensors(nn.Module):
 class Backbone(Tensors):
     """Layers as a torch module: rows in, features out, without a head.
 
-    Weights start as those of ``nn.Linear``: uniform in ``±1/√d_in``, the paper's Kaiming-uniform.
+    Weights start as those of ``nn.Linear``: uniform in ``±1/√d_in``, a variance of ``1/(3 d_in)``.
+    Torch calls this Kaiming-uniform with ``a = √5``; He's own is :func:`adacap.nn.he_uniform`.
 
     Parameters
     ----------
@@ -127,10 +131,7 @@ class Backbone(Tensors):
         self, generators: Generators = None, start: Start = lambda d_in, d_out: d_in**-0.5
     ) -> None:
         """Draw the weights again, uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½."""
-        for layer, held in holders(self, self.layers):
-            if isinstance(layer, Dense):
-                fill(held["weight"].data, generators, uniform(start(layer.d_in, layer.d_out)))
-                fill(held["bias"].data, generators, uniform(layer.d_in**-0.5))
+        draw_start(self, self.layers, generators, start)
 
     def forward(self, x: Tensor) -> Tensor:
         """Features of rows; rows ``(n, d_in)`` are seen by all nets."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from adacap.layers import Layer, Residual
+from adacap.layers import Dense, Fourier, Layer, Residual
 
 __all__ = [
-    "Generators", "Start", "add_tensors", "fill", "holders", "share_tensors", "uniform",
+    "Generators", "Start", "add_tensors", "draw_start", "fill", "holders", "share_tensors",
+    "uniform",
 ]  # fmt: skip
 
 Generators = Sequence[torch.Generator] | torch.Generator | None
@@ -42,8 +44,9 @@ def add_tensors(
             for name, shape in layer.tensors.items():
                 if name.startswith("running_"):
                     held.register_buffer(name, torch.full(k + shape, float(name == "running_var")))
-                else:  # the scale of a batch norm starts at 1
-                    full = torch.full(k + shape, float(len(shape) == 1 and name == "weight"))
+                else:  # scales start at 1
+                    is_scale = len(shape) == 1 and name in ("weight", "scale")
+                    full = torch.full(k + shape, float(is_scale))
                     held.register_parameter(name, nn.Parameter(full))
         module.add_module(str(i), held)
 
@@ -60,6 +63,35 @@ def holders(module: Any, layers: tuple[Layer, ...]) -> list[tuple[Layer, Any]]:
 def uniform(bound: float) -> Any:
     """How to draw uniformly up to a bound."""
     return lambda tensor, generator: tensor.uniform_(-bound, bound, generator=generator)
+
+
+def draw_start(
+    module: Any, layers: tuple[Layer, ...], generators: Generators, start: Start
+) -> None:
+    """Draw weights uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½; and waves."""
+    for layer, held in holders(module, layers):
+        if isinstance(layer, Fourier):
+            _draw_waves(held, layer.d_in, generators)
+        elif isinstance(layer, Dense):
+            fill(held["weight"].data, generators, uniform(start(layer.d_in, layer.d_out)))
+            fill(held["bias"].data, generators, uniform(layer.d_in**-0.5))
+
+
+_DEGREES = 5  # of freedom: waves whose kernel is Matérn's of smoothness 5/2
+
+
+def _draw_waves(held: Any, d_in: int, generators: Generators) -> None:
+    """Frequencies by Student's t, about one wave over a cloud of ``d_in`` standard columns."""
+
+    def draw(tensor: Tensor, generator: torch.Generator | None) -> None:
+        tensor.normal_(generator=generator)
+        again = torch.empty(_DEGREES, *tensor.shape[:-2], 1, tensor.shape[-1])
+        chi = again.normal_(generator=generator).square().mean(0)
+        tensor.div_((chi * d_in).sqrt().to(tensor))
+
+    fill(held["weight"].data, generators, draw)
+    fill(held["bias"].data, generators, uniform(math.pi))
+    held["scale"].data.fill_(1.0)
 
 
 def share_tensors(whole: nn.Module, part: nn.Module, i: int | None) -> None:

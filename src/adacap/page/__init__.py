@@ -5,19 +5,14 @@ light and dark, to a phone and to paper.
 """
 
 from adacap.page.embed import compact, embed_json
-from adacap.page.files import NoFolderError, PageExistsError, refuse_existing, write_text
 from adacap.page.page import Page, Section
 from adacap.page.table import Column, Table
 
 __all__ = [
     "Column",
-    "NoFolderError",
     "Page",
-    "PageExistsError",
     "Section",
     "Table",
     "compact",
     "embed_json",
-    "refuse_existing",
-    "write_text",
 ]

@@ -1,12 +1,13 @@
 """The page and its sections."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from adacap.files.atomic import write_text
 from adacap.page.embed import asset, embed_json, escape
-from adacap.page.files import write_text
 from adacap.page.table import Column, Table
 
 __all__ = ["Page", "Section"]
@@ -230,6 +231,6 @@ class Page:
         contents = f"<nav aria-label='Contents'>{links}</nav>" if links else ""
         return f"<header><h1>{escape(self.title)}</h1>{subtitle}{contents}</header>"
 
-    def write(self, path: str | Path, *, force: bool = False) -> Path:
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the file in one step; refuses to replace one unless forced."""
         return write_text(path, self.render(), force=force)

@@ -4,10 +4,10 @@
 its numbers; :func:`draw` draws them with matplotlib.
 """
 
+from adacap.explain import Importance, permutation_importance
 from adacap.report.about import About
 from adacap.report.draw import draw
 from adacap.report.facts import columns_table, facts, settings_table
-from adacap.report.importance import Importance, permutation_importance
 from adacap.report.prediction_figures import (
     Confusion,
     IntervalCoverage,
@@ -22,11 +22,11 @@ from adacap.report.prediction_figures import (
 )
 from adacap.report.remarks import remarks
 from adacap.report.scores import (
-    Comparison,
     MethodScores,
+    PairedDifference,
     baseline_scores,
-    compare,
     model_scores,
+    paired_difference,
     sorted_scores,
 )
 from adacap.report.summary import summary
@@ -45,13 +45,13 @@ from adacap.report.writing import build_report, write_report
 __all__ = [
     "About",
     "CapacityPaths",
-    "Comparison",
     "Confusion",
     "Importance",
     "IntervalCoverage",
     "LabelFits",
     "LearningDynamics",
     "MethodScores",
+    "PairedDifference",
     "Predictions",
     "Residuals",
     "Roc",
@@ -60,7 +60,6 @@ __all__ = [
     "build_report",
     "capacity_paths",
     "columns_table",
-    "compare",
     "confusion",
     "draw",
     "facts",
@@ -68,6 +67,7 @@ __all__ = [
     "label_fits",
     "learning_dynamics",
     "model_scores",
+    "paired_difference",
     "permutation_importance",
     "predictions",
     "remarks",

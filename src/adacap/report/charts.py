@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.calibration import Reliability
-from adacap.report.importance import Importance
+from adacap.explain.importance import Importance
 from adacap.report.prediction_figures import (
     Confusion,
     IntervalCoverage,
@@ -226,7 +226,7 @@ def _(numbers: Importance, *, unit: str = "", **options: Any) -> Chart:
         "x": numbers.mean[top],
         "y": np.arange(len(numbers.names[top])),
         "customdata": list(numbers.names[top]),
-        "error_x": {"array": numbers.deviation[top]},
+        "error_x": {"array": numbers.error[top]},
         "hovertemplate": "%{customdata}<br>%{x:.4g}",
     }
     layout = _layout(f"increase of the {numbers.loss}, in {unit or numbers.unit}", "")

@@ -9,7 +9,7 @@ import numpy as np
 
 from adacap.estimators.calibration import Reliability
 from adacap.exceptions import AdaCapError
-from adacap.report.importance import Importance
+from adacap.explain import Effect, Explanation, Importance
 from adacap.report.prediction_figures import (
     Confusion,
     IntervalCoverage,
@@ -35,12 +35,12 @@ def draw(numbers: Any, ax: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     numbers : LearningDynamics, CapacityPaths, LabelFits, WeightClusters, Predictions, Residuals, \
-IntervalCoverage, Importance, Confusion, Roc or Reliability
+IntervalCoverage, Importance, Effect, Explanation, Confusion, Roc or Reliability
         What a figure function of :mod:`adacap.report`, or ``classifier.reliability``, returns.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     **options
-        ``target=k`` picks one of several targets.
+        ``target=k`` picks one of several targets, ``row=i`` the prediction that is explained.
 
     Returns
     -------
@@ -167,9 +167,42 @@ def _(numbers: IntervalCoverage, ax: Any, **options: Any) -> None:
 @_draw.register
 def _(numbers: Importance, ax: Any, **options: Any) -> None:
     top = slice(None, 25)
-    ax.barh(numbers.names[top], numbers.mean[top], xerr=numbers.deviation[top], ecolor=_GREY)
+    ax.barh(numbers.names[top], numbers.mean[top], xerr=numbers.error[top], ecolor=_GREY)
     ax.invert_yaxis()
     ax.set_xlabel(f"increase of the {numbers.loss} when shuffled")
+
+
+@_draw.register
+def _(numbers: Effect, ax: Any, **options: Any) -> None:
+    known = ~numbers.is_missing
+    mean, spread = (np.atleast_2d(part.T).T for part in (numbers.mean, numbers.deviation))
+    if numbers.kind == "categorical":
+        names = ["missing" if v is None else str(v) for v in numbers.values]
+        for k in range(mean.shape[1]):
+            ax.errorbar(names, mean[:, k], spread[:, k], fmt="o", capsize=3)
+    else:
+        x = numbers.values[known]
+        x = x.astype("M8[s]") if numbers.kind == "datetime" else x.astype(np.float64)
+        for k in range(mean.shape[1]):
+            low, high = (mean[known, k] + sign * spread[known, k] for sign in (-1, 1))
+            ax.fill_between(x, low, high, alpha=0.25)
+            ax.plot(x, mean[known, k])
+            for missing in mean[~known, k]:
+                ax.axhline(missing, color=_GREY, ls=":", label="missing")
+    ax.set_xlabel(numbers.name)
+    ax.set_ylabel("mean prediction")
+
+
+@_draw.register
+def _(numbers: Explanation, ax: Any, *, row: int = 0, **options: Any) -> None:
+    top = numbers.top(row, 10)
+    names = [f"{name} = {cell:.3g}" if isinstance(cell, float) else f"{name} = {cell}"
+             for name, cell, _ in top]  # fmt: skip
+    moves = [float(value) for *_, value in top]
+    ax.barh(names, moves, color=["C0" if move >= 0 else "C1" for move in moves])
+    ax.axvline(0, color=_GREY, lw=1)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"adds to {float(numbers.base_values[row]):.4g}, the mean prediction")
 
 
 @_draw.register

@@ -25,7 +25,7 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
     -------
     dict
     """
-    made, members = estimator.provenance_, estimator.members_
+    made, members, blend = estimator.provenance_, estimator.members_, estimator.blend_
     targets = estimator.codec_.n_targets
     found: dict[str, object] = {
         "rows to train on": made.n_rows,
@@ -34,11 +34,14 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
         "columns as the net sees them": estimator.encoder_.n_features_out_,
         "scheme": estimator.scheme_,
         "backbone": _backbone(estimator),
+        **({"members of the blend": len(blend)} if blend else {}),
         "nets": len(members),
         "iterations": estimator.n_iter_,
         "seconds to fit": in_seconds(made.fit_seconds),
         "trained": made.created.replace("T", " ").removesuffix("+00:00") + " UTC",
     }
+    if estimator.settings_.split_by:
+        found["held out"] = estimator.settings_.split_text
     if made.n_distinct < made.n_rows:
         found["different rows trained on"] = made.n_distinct
     if hasattr(estimator, "classes_"):

@@ -166,6 +166,8 @@ class IntervalCoverage:
         Median width, in standard deviations of the target in training; may be infinite.
     n_rows : int
     method : str
+    promise : str
+        What intervals of 90 % rest on and promise, in words.
     """
 
     level: Floats
@@ -173,6 +175,7 @@ class IntervalCoverage:
     width: Floats
     n_rows: int
     method: str
+    promise: str = ""
 
     @property
     def error(self) -> Floats:
@@ -206,19 +209,19 @@ def interval_coverage(
     """
     _need(estimator, RegressionCodec, "interval_coverage", "roc")
     try:
-        method = estimator.intervals_.resolve("auto")
+        promise = estimator.intervals_.describe()
     except ValueError:
         return None
     actual = RegressionCodec.numbers(RegressionCodec.check(y))
-    scale = np.abs(estimator.codec_.scale)
-    scale[scale == 0] = 1.0
+    scale = estimator.codec_.spread(actual)
     observed, width = [], []
     for level in levels:
         lower, upper = np.moveaxis(_bounds(estimator, X, float(level)), -1, 0)
         observed.append(float(((lower <= actual) & (actual <= upper)).mean()))
         width.append(float(np.median((upper - lower) / scale)))
     parts = np.array(levels, dtype=np.float64), np.array(observed), np.array(width)
-    return IntervalCoverage(*parts, n_rows=len(actual), method=method)
+    method = estimator.interval_method_
+    return IntervalCoverage(*parts, n_rows=len(actual), method=method, promise=promise)
 
 
 # ------------------------------------------------------------------------------- classes

@@ -9,7 +9,7 @@ import numpy as np
 
 from adacap.estimators.targets import ClassCodec
 from adacap.report.prediction_figures import IntervalCoverage
-from adacap.report.scores import MethodScores, compare, error_name
+from adacap.report.scores import MethodScores, error_name, paired_difference
 
 __all__ = ["remarks"]
 
@@ -105,7 +105,7 @@ def _against(own: MethodScores, baselines: Sequence[MethodScores]) -> Iterator[s
     names |= {"mean": "The mean", "class shares": "Predicting the class shares", "ridge": "Ridge"}
     for other in baselines:
         error = error_name(own)
-        found, name = compare(own, other), names.get(other.method, other.method)
+        found, name = paired_difference(own, other), names.get(other.method, other.method)
         ours, theirs = own.scores[error], other.scores[error]
         if theirs < ours:
             how = "by more than chance explains: use it" if found.is_clear else "it may be chance"
@@ -133,6 +133,8 @@ def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:
 
 def _training(estimator: Any) -> Iterator[str]:
     n_iter = len(estimator.history_)
+    if n_iter == 0:  # a blend without nets
+        return
     settings = estimator.settings_.of_net(0)
     max_iter = settings.max_iter
     is_cut = settings.time_limit is not None and not getattr(estimator, "warm_start", False)

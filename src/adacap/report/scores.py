@@ -10,29 +10,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn import metrics
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils.validation import check_is_fitted
 
+from adacap.comparison import baselines, score_shares
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
 __all__ = [
-    "Comparison",
     "MethodScores",
+    "PairedDifference",
     "baseline_scores",
-    "compare",
     "error_name",
     "model_scores",
+    "paired_difference",
     "sorted_scores",
 ]
 
 Floats = npt.NDArray[np.float64]
 
 MOST_TRAIN = 20_000  # rows that baselines are trained on at most
-_TREES = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +53,7 @@ class MethodScores:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifference:
     """Mean difference of two methods' losses over test rows, first minus second."""
 
     difference: float
@@ -68,7 +65,7 @@ class Comparison:
         return abs(self.difference) > 2 * self.standard_error
 
 
-def compare(first: MethodScores, second: MethodScores) -> Comparison:
+def paired_difference(first: MethodScores, second: MethodScores) -> PairedDifference:
     """Paired comparison of two methods, row by row.
 
     Parameters
@@ -77,19 +74,19 @@ def compare(first: MethodScores, second: MethodScores) -> Comparison:
 
     Returns
     -------
-    Comparison
+    PairedDifference
 
     Examples
     --------
     >>> a = MethodScores("a", {}, np.array([1.0, 2.0, 3.0]), 0.0)
     >>> b = MethodScores("b", {}, np.array([0.0, 1.1, 1.9]), 0.0)
-    >>> compare(a, b).is_clear
+    >>> paired_difference(a, b).is_clear
     True
     """
     difference = first.losses - second.losses
     n = len(difference)
     error = float(difference.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
-    return Comparison(float(difference.mean()), error)
+    return PairedDifference(float(difference.mean()), error)
 
 
 def error_name(row: MethodScores) -> str:
@@ -185,8 +182,9 @@ def baseline_scores(
     test = encoder.encode(read_input(X_test, policy)[0])
     if train.shape[1] == 0:
         train, test = (np.zeros((len(part), 1), dtype=np.float32) for part in (train, test))
+    task = "classification" if isinstance(codec, ClassCodec) else "regression"
     found = []
-    for name, model in _baselines(codec, random_state).items():
+    for name, model in baselines(task, random_state).items():
         start = time.perf_counter()
         model.fit(train, y, sample_weight=weights)
         seconds = time.perf_counter() - start
@@ -194,20 +192,6 @@ def baseline_scores(
         output = model.predict(test) if output is None else output
         found.append(_scored(name, codec, y_test, output, seconds))
     return found
-
-
-def _baselines(codec: Any, random_state: int) -> dict[str, Any]:
-    if isinstance(codec, ClassCodec):
-        return {
-            "class shares": DummyClassifier(strategy="prior"),
-            "logistic ridge": LogisticRegression(max_iter=2000),
-            "random forest": RandomForestClassifier(_TREES, random_state=random_state),
-        }
-    return {
-        "mean": DummyRegressor(),
-        "ridge": RidgeCV(np.logspace(-3, 4, 15)),
-        "random forest": RandomForestRegressor(_TREES, random_state=random_state),
-    }
 
 
 def _shares(model: Any, test: npt.NDArray[Any], codec: ClassCodec) -> Floats:
@@ -222,7 +206,7 @@ def _scored(method: str, codec: Any, y: Any, output: Floats, seconds: float) -> 
         return MethodScores(method, *_class_scores(codec, codec.check(y), output), seconds)
     actual = codec.numbers(codec.check(y))
     predicted = codec.numbers(np.asarray(output))
-    scale = np.where(codec.scale == 0, 1.0, np.abs(codec.scale))
+    scale = codec.spread(actual)
     losses = (((actual - predicted) / scale) ** 2).mean(1)
     errors, of = actual - predicted, ""
     if len(scale) > 1:  # targets of different units
@@ -241,20 +225,10 @@ def _class_scores(
     truth = np.searchsorted(codec.classes, y)
     own = shares[np.arange(len(truth)), truth]
     losses = -np.log(np.clip(own, 1e-15, 1))
+    found = score_shares(truth, shares)
     scores = {
-        "accuracy": float(np.mean(shares.argmax(1) == truth)),
-        "AUC": _auc(truth, shares),
+        "accuracy": found["accuracy"],
+        "AUC": found.get("auc", float("nan")),
         "log-loss": float(losses.mean()),
     }
     return scores, losses
-
-
-def _auc(truth: npt.NDArray[np.intp], shares: Floats) -> float:
-    """Mean over classes, each against the rest; classes that do not occur are left out."""
-    columns = [1] if shares.shape[1] == 2 else range(shares.shape[1])
-    areas = [
-        metrics.roc_auc_score(truth == k, shares[:, k])
-        for k in columns
-        if 0 < np.mean(truth == k) < 1
-    ]
-    return float(np.mean(areas)) if areas else float("nan")

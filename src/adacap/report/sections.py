@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from adacap.estimators.held_out import N_PERMUTATIONS
+from adacap.explain.importance import Importance
 from adacap.page import Column, Page, Section
 from adacap.report.about import About
 from adacap.report.charts import chart, fit_paths_chart, scores_chart
 from adacap.report.facts import columns_table, facts, settings_table, versions_table
-from adacap.report.importance import Importance
 from adacap.report.scores import MethodScores, sorted_scores
 from adacap.report.training_figures import (
     capacity_paths,
@@ -20,6 +20,7 @@ from adacap.report.training_figures import (
 )
 
 __all__ = [
+    "add_blend",
     "add_capacity",
     "add_clusters",
     "add_details",
@@ -43,6 +44,17 @@ _NO_HEAD = (
     "The plain scheme has no closed-form output layer, so there is no λ, no effective degrees of "
     "freedom and no fit of permuted labels to show."
 )
+
+
+_NO_LAYER = "The model has neither nets nor a kernel: there is no output layer to read."
+_KINDS = {
+    "nets": "nets",
+    "kernel": "kernel",
+    "boosting": "boosted trees",
+    "trees": "randomised trees",
+    "ridge": "linear",
+}
+_SEEN = {"": "columns as they are", "rank": "ranks", "bins": "columns and bins of them"}
 
 
 def add_summary(
@@ -108,10 +120,42 @@ def add_trained(page: Page, estimator: Any, n_test: int) -> None:
     )
 
 
+def add_blend(page: Page, estimator: Any) -> None:
+    """Members of a blend and how they did; nothing for nets alone."""
+    shares = estimator.settings_.blend
+    if not shares:
+        return
+    section = page.section("Members of the blend", name="blend")
+    loss = "log-loss" if hasattr(estimator, "classes_") else "root mean squared error"
+    unit = "" if hasattr(estimator, "classes_") else ", in standard deviations of the target"
+    section.text(
+        "Members are trained in the same folds, and weighed by how well they predict the rows held "
+        "out of each. A member that adds nothing to the others has no weight, and is not kept."
+    )
+    section.table(
+        [
+            Column("member", help="what it is"),
+            Column("encoding", help="what it sees of the columns"),
+            Column("weight", "number", 3, help="share in the blend"),
+            Column("out-of-fold error", "number", 4, help=loss + unit),
+            Column("seconds to fit", "number", 2),
+        ],
+        [
+            [_KINDS[kind], _SEEN[encoding], share.weight, share.error, share.seconds]
+            for share in shares
+            for kind, _, encoding in [share.name.partition(":")]
+        ],
+        caption=f"Members of the blend, the heaviest first. Error: {loss}{unit}.",
+    )
+
+
 def add_learning(page: Page, estimator: Any) -> None:
     """Scores per iteration."""
-    numbers = learning_dynamics(estimator)
     section = page.section("Learning dynamics", name="learning")
+    if not len(estimator.history_):
+        section.text("The model has no nets, and so no iterations to show.")
+        return
+    numbers = learning_dynamics(estimator)
     caption = (
         "Score of the rows trained on and of the rows held out, per iteration; iteration "
         f"{numbers.best_iter} was kept."
@@ -132,8 +176,8 @@ def add_capacity(page: Page, estimator: Any, about: About) -> None:
     """λ, degrees of freedom and single rows."""
     section = page.section("Capacity", name="capacity")
     numbers, capacity = capacity_paths(estimator), estimator.capacity()
-    if numbers is None:
-        section.text(_NO_HEAD)
+    if capacity.effective_dof is None:
+        section.text(_NO_HEAD if capacity.n_features else _NO_LAYER)
         return
     shown = {
         "degrees of freedom": f"{capacity.effective_dof:.4g} of {capacity.n_features}",
@@ -146,12 +190,15 @@ def add_capacity(page: Page, estimator: Any, about: About) -> None:
     if len(capacity.leverage):
         shown["largest leverage"] = f"{capacity.leverage.max():.3g}"
     section.facts(shown)
-    section.chart(
-        chart(numbers),
-        caption="λ and the effective degrees of freedom of the output layer along training, of net "
-        "1 in full and of the others faint. More degrees of freedom fit more, truth and noise "
-        "alike.",
-    )
+    if numbers is None:
+        section.text("There are no nets in the model; these are readings of what it has instead.")
+    else:
+        section.chart(
+            chart(numbers),
+            caption="λ and the effective degrees of freedom of the output layer along training, of "
+            "net 1 in full and of the others faint. More degrees of freedom fit more, truth and "
+            "noise alike.",
+        )
     _add_rows(section, capacity, about)
 
 
@@ -225,14 +272,14 @@ def add_importance(page: Page, numbers: Importance | None, unit: str = "") -> No
     """Permutation importance."""
     section = page.section("Which columns matter", name="importance")
     if numbers is None:
-        section.text("The samples are no rows of a table, or no column is used.")
+        section.text("Column importance needs tabular input with at least one used column.")
         return
     section.chart(
         chart(numbers, unit=unit),
         height=90 + 24 * min(25, len(numbers.names)),
         caption=f"Increase of the {numbers.loss}, which is {numbers.baseline:.4g} with nothing "
-        f"shuffled, when a column is shuffled: mean and deviation of {numbers.n_repeats} shuffles "
-        f"on {numbers.n_rows} test rows. Columns that say the same share the credit.",
+        f"shuffled, when a column is shuffled: mean of {numbers.n_repeats} shuffles and standard "
+        f"error, on {numbers.n_rows} test rows. Columns that say the same share the credit.",
     )
     if len(numbers.names) > 25:
         section.text(f"The 25 most important of {len(numbers.names)} columns are shown.")
@@ -243,7 +290,7 @@ def add_clusters(page: Page, estimator: Any) -> None:
     section = page.section("Structure of the last hidden layer", name="clusters")
     numbers = weight_clusters(estimator)
     if numbers is None:
-        section.text("The backbone has no linear layer whose units could be compared.")
+        section.text("There is no linear layer of a net whose units could be compared.")
         return
     section.facts(
         {

@@ -91,7 +91,8 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
     train_name = _LOSSES[loss]
     if loss == "rmse":  # targets are standardised
         train, train_name = 1 - train**2, "R²"
-    others = [_valid(member.history, score) for member in estimator.members_[1:]]
+    members = _others(estimator)
+    others = [_valid(member.history, score) for member in members]
     return LearningDynamics(
         iteration=np.arange(len(train), dtype=np.float64),
         train=train,
@@ -100,8 +101,16 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
         valid_name=_valid_name(score),
         best_iter=int(estimator.best_iter_),
         others=tuple(values for values in others if values is not None),
-        others_best=tuple(int(member.best_iter) for member in estimator.members_[1:]),
+        others_best=tuple(int(member.best_iter) for member in members),
     )
+
+
+def _others(estimator: Any) -> Any:
+    """Nets trained beside the one that the history is of; of a blend, those of its member."""
+    for part in estimator.blend_:
+        if part.nets and list(part.nets[0].history) == list(estimator.history_):
+            return part.nets[1:]
+    return () if estimator.blend_ else estimator.members_[1:]
 
 
 def _valid(history: History, score: str) -> Floats | None:
@@ -162,18 +171,27 @@ def capacity_paths(estimator: Any) -> CapacityPaths | None:
     (array([ 0., 10., 20.]),)
     """
     check_is_fitted(estimator)
-    if estimator.scheme_ == "plain":
+    if estimator.scheme_ == "plain" or not len(estimator.history_):
         return None
-    histories = [member.history for member in estimator.members_]
+    histories, best = _paths(estimator)
     dofs = [_column(history, "effective_dof") for history in histories]
     known = [np.flatnonzero(~np.isnan(dof)) for dof in dofs]
     return CapacityPaths(
         lam=tuple(_column(history, "lambda") for history in histories),
         dof_iteration=tuple(index.astype(np.float64) for index in known),
         dof=tuple(dof[index] for dof, index in zip(dofs, known, strict=True)),
-        best_iter=tuple(member.best_iter for member in estimator.members_),
+        best_iter=best,
         n_features=estimator.capacity().n_features,
     )
+
+
+def _paths(estimator: Any) -> tuple[list[History], tuple[int, ...]]:
+    """History and best iteration of each net; of a blend, of those that its own history is of."""
+    members = _others(estimator) if estimator.blend_ else estimator.members_
+    histories, best = [m.history for m in members], [int(m.best_iter) for m in members]
+    if estimator.blend_:  # whether its member was kept or not
+        histories, best = [estimator.history_, *histories], [int(estimator.best_iter_), *best]
+    return histories, tuple(best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +297,7 @@ def weight_clusters(estimator: Any, member: int = 0, most: int = 128) -> WeightC
     Returns
     -------
     WeightClusters or None
-        None for a backbone without a linear layer of at least two units and two inputs.
+        None without nets, or without a linear layer of at least two units and two inputs.
 
     Examples
     --------
@@ -289,7 +307,8 @@ def weight_clusters(estimator: Any, member: int = 0, most: int = 128) -> WeightC
     (16, 16)
     """
     check_is_fitted(estimator)
-    last = estimator.members_[member].last_weights
+    own = estimator.members_[member : member + 1]  # none of a blend without nets
+    last = own[0].last_weights if own else None
     if last is None or min(last.shape) < 2:
         return None
     weights = last.double().cpu().numpy()

@@ -9,11 +9,13 @@ from typing import Any
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from adacap.estimators.targets import ClassCodec
-from adacap.page import Page, refuse_existing
+from adacap.explain.effects import effects
+from adacap.explain.importance import permutation_importance
+from adacap.files.atomic import check_writable
+from adacap.page import Page
 from adacap.report import prediction_sections, sections
 from adacap.report.about import About
 from adacap.report.facts import in_seconds
-from adacap.report.importance import permutation_importance
 from adacap.report.prediction_figures import interval_coverage, predictions
 from adacap.report.remarks import remarks
 from adacap.report.scores import baseline_scores, model_scores
@@ -98,11 +100,11 @@ def build_report(
     is_classes = isinstance(codec, ClassCodec)
     covered = None if is_classes else interval_coverage(scorer, X_test, y_test)
     page = Page(title or _title(estimator, about), _subtitle(estimator))
-    found = remarks(scorer, own, baselines, covered, estimator)
+    noticed = remarks(scorer, own, baselines, covered, estimator)
     told = summary(estimator, about, own, baselines, covered)
     unit = _unit(codec, about)
     scored = how_scored(estimator, scorer, about, len(y_test))
-    sections.add_summary(page, told, scored, own, found, about)
+    sections.add_summary(page, told, scored, own, noticed, about)
     sections.add_scores(page, own, baselines, f", in {unit}" if unit else "")
     if is_classes:
         prediction_sections.add_class_predictions(page, scorer, X_test, y_test)
@@ -112,7 +114,11 @@ def build_report(
         prediction_sections.add_intervals(page, covered, numbers.reason)
     importance = permutation_importance(scorer, X_test, y_test, random_state=random_state)
     sections.add_importance(page, importance, unit)
+    if importance is not None:
+        found = effects(scorer, X_test, random_state=random_state)
+        prediction_sections.add_effects(page, found, unit)
     sections.add_trained(page, estimator, len(y_test))
+    sections.add_blend(page, estimator)
     sections.add_learning(page, estimator)
     sections.add_capacity(page, estimator, about)
     sections.add_memorisation(page, estimator)
@@ -181,7 +187,7 @@ def write_report(
 
     Raises
     ------
-    PageExistsError
+    OutputExistsError
         If the file exists and ``force`` is not set.
 
     Examples
@@ -196,9 +202,7 @@ def write_report(
     ...     path.stat().st_size < 1_500_000
     True
     """
-    path = Path(path)
-    if not force:
-        refuse_existing(path)
+    check_writable(path, force)
     page = build_report(
         estimator,
         X_test,
@@ -227,5 +231,7 @@ def _subtitle(estimator: Any) -> str:
     made = estimator.provenance_
     n = len(estimator.members_)
     nets = "one net" if n == 1 else f"{n} nets"
+    if estimator.blend_:
+        nets = f"blend of {', '.join(part.name for part in estimator.blend_)}"
     name = type(estimator).__name__
     return f"{name}, trained {made.created[:10]}, {nets}, {in_seconds(made.fit_seconds)} s"

@@ -146,7 +146,11 @@ def as_array(X: Any) -> Array:
     >>> as_array([[1, "a"], [2.5, "b"]]).tolist()  # numbers stay numbers
     [[1, 'a'], [2.5, 'b']]
     """
-    array = np.asarray(X)
+    X = _plain(X) if hasattr(X, "detach") else X
+    try:
+        array = np.asarray(X)
+    except UnicodeDecodeError:  # text beside bytes that are not ASCII
+        array = np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
         array = array.astype(object)
         array[np.ma.getmaskarray(X)] = None
@@ -156,9 +160,25 @@ def as_array(X: Any) -> Array:
     return array
 
 
+def _plain(tensor: Any) -> Any:
+    """A tensor of torch as NumPy takes it: without gradient, in a type that NumPy has."""
+    if str(tensor.layout) != "torch.strided":
+        raise TypeError(
+            f"Sparse data was passed as a tensor of layout {tensor.layout}, but dense data is "
+            "required. Use X.to_dense()."
+        )
+    plain = tensor.detach().cpu()
+    return plain.double() if plain.is_floating_point() and plain.itemsize <= 2 else plain
+
+
 def is_missing(value: Any) -> bool:
     """Whether a cell is None, NaN, NA or NaT."""
-    return value is None or type(value).__name__ in _MISSING_TYPES or bool(value != value)
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return True
+    try:
+        return bool(value != value)
+    except ArithmeticError:  # a signalling NaN of decimal
+        return True
 
 
 def _seconds(durations: Array) -> Array:
@@ -178,7 +198,7 @@ def _read_objects(values: Array, place: str) -> Column:
         )
     if found.keys() <= {"number", "boolean"}:
         kind: Kind = "boolean" if found.keys() == {"boolean"} else "numeric"
-        return Column(kind, _fill(values, float))
+        return Column(kind, _fill(values, _number))
     if found.keys() == {"date"}:
         return Column("datetime", _fill(values, _timestamp))
     return _categorical(values)
@@ -202,6 +222,14 @@ def _group(cell_type: type) -> str | None:
 def _fill(values: Array, convert: Any) -> Floats:
     cells = (np.nan if is_missing(value) else convert(value) for value in values)
     return np.fromiter(cells, dtype=np.float64, count=len(values))
+
+
+def _number(value: Any) -> float:
+    """The number in float64: infinity where it is larger than any there."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _timestamp(value: dt.date | np.datetime64) -> float:
@@ -233,7 +261,10 @@ def _text(value: Any) -> str:
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    try:
+        return str(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return f"{value:#x}"
 
 
 # ------------------------------------------------------------------ names and refusals

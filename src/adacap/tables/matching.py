@@ -1,13 +1,12 @@
-"""New rows held against the table that was fitted: the same columns, of kinds that can be read."""
+"""Check new rows against the schema seen in ``fit``: the same columns, of readable kinds."""
 
 from __future__ import annotations
 
-import difflib
-import warnings
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from adacap.exceptions import nearest, warn_caller
 from adacap.tables.columns import Column
 from adacap.tables.plan import Cells, ColumnPlan
 
@@ -24,7 +23,6 @@ def column_order(
     n_fitted: int,
     *,
     owner: str,
-    stacklevel: int,
     unused: Collection[str] = (),
 ) -> list[int]:
     """Positions in a new table of the fitted columns: by name, or as they stand without names.
@@ -40,8 +38,6 @@ def column_order(
         Their numbers of columns.
     owner : str
         Class that messages speak of.
-    stacklevel : int
-        Of the warnings, counted from the caller.
     unused : collection of str
         Fitted columns that the model does not look at.
 
@@ -52,20 +48,17 @@ def column_order(
 
     Examples
     --------
-    >>> column_order(("b", "a"), 2, ("a", "b"), 2, owner="AdaCapRegressor", stacklevel=1)
+    >>> column_order(("b", "a"), 2, ("a", "b"), 2, owner="AdaCapRegressor")
     [1, 0]
     """
     if names is not None and fitted is not None:
-        _check_names(names, [name for name in fitted if name not in unused], fitted, stacklevel + 1)
+        _check_names(names, [name for name in fitted if name not in unused], fitted)
         position = {name: j for j, name in enumerate(names)}
         return [position.get(name, -1) for name in fitted]
     if names != fitted:
         found = "has" if names else "does not have valid"
         with_or_not = "with" if fitted else "without"
-        warnings.warn(
-            f"X {found} feature names, but {owner} was fitted {with_or_not} feature names",
-            stacklevel=stacklevel + 1,
-        )
+        warn_caller(f"X {found} feature names, but {owner} was fitted {with_or_not} feature names")
     if n_columns != n_fitted:
         raise ValueError(
             f"X has {n_columns} features, but {owner} is expecting {n_fitted} features as input."
@@ -73,17 +66,13 @@ def column_order(
     return list(range(n_columns))
 
 
-def _check_names(
-    names: Sequence[str], needed: Sequence[str], fitted: Sequence[str], stacklevel: int
-) -> None:
+def _check_names(names: Sequence[str], needed: Sequence[str], fitted: Sequence[str]) -> None:
     unseen, missing = sorted(set(names) - set(fitted)), sorted(set(needed) - set(names))
     if missing:
         raise _names_error(unseen, missing)
     if unseen:
         shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
-        warnings.warn(
-            f"Columns that fit has not seen are ignored: {shown}.", stacklevel=stacklevel + 1
-        )
+        warn_caller(f"Columns that fit has not seen are ignored: {shown}.")
 
 
 def _names_error(unseen: Sequence[str], missing: Sequence[str]) -> ValueError:
@@ -92,7 +81,7 @@ def _names_error(unseen: Sequence[str], missing: Sequence[str]) -> ValueError:
         message += "Feature names unseen at fit time:\n" + _bullets(unseen)
     message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
     for name in unseen:
-        for close in difflib.get_close_matches(name, missing, n=1):
+        for close in nearest(name, missing):
             message += f"{name!r}: did you mean {close!r}?\n"
     return ValueError(message)
 

@@ -128,7 +128,7 @@ class Number:
 
 
 def soft_clip(z: Floats, clip: float) -> None:
-    """Squash in place: arrays of a column at a time are dear to fill anew."""
+    """Soft-clip in place; allocating a temporary per column is expensive."""
     np.clip(z, -1e30, 1e30, out=z)  # so that the square stays finite
     root = z / clip
     root *= root

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from adacap.tables.plan import ColumnPlan
+from adacap.text import table_lines
 
 __all__ = ["Told", "lost_columns", "tell", "tell_column", "told_table"]
 
@@ -102,10 +103,8 @@ def told_table(told: Sequence[Told]) -> str:
     size    number   unit 'm²'
     """
     ranked = sorted(told, key=lambda one: (one.read_as != "dropped", not one.bad_cells))
-    rows = [("column", "read as", "what to know")]
-    rows += [(_short(one.column), one.read_as, one.note) for one in ranked[:_MOST]]
-    wide = [max(len(row[j]) for row in rows) for j in (0, 1)]
-    lines = [f"{name:{wide[0]}}  {sort:{wide[1]}}  {note}".rstrip() for name, sort, note in rows]
+    rows = [(_short(one.column), one.read_as, one.note) for one in ranked[:_MOST]]
+    lines = table_lines(["column", "read as", "what to know"], rows, n_text=3, gap=2)
     if len(ranked) > _MOST:
         lines.append(f"… and {len(ranked) - _MOST} more, in encoder_.summary() or adacap inspect")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """Free text as a few dense features: hashed TF-IDF weights of its words, projected on axes.
 
-What :mod:`adacap.estimators.topics` learns with scikit-learn is applied here with NumPy: the words
+What :mod:`adacap.tables.policies` learns with scikit-learn is applied here with NumPy: the words
 are hashed as ``HashingVectorizer`` does, weighted as ``TfidfTransformer`` does, and projected on
 the axes of ``TruncatedSVD``.
 """
@@ -92,6 +92,11 @@ class Words:
             return False
         in_order = bool((np.diff(buckets) > 0).all()) and len(buckets) > 0
         return in_order and len(idf) == len(buckets) and bool(np.isfinite(axes).all())
+
+    @property
+    def has_finite_weights(self) -> bool:
+        """Whether the weight of every word is a number."""
+        return bool(np.isfinite(self._arrays[1]).all())
 
 
 def packed(array: npt.NDArray[Any], dtype: str) -> str:

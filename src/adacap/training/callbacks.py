@@ -1,7 +1,8 @@
 """Optional behaviour around the training loop; the loop knows none of it."""
 
+import math
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, TextIO
 
 from torch import Tensor
 
@@ -10,7 +11,9 @@ from adacap.nn.modules import Nets
 from adacap.progress import Steps
 from adacap.training.data import Batch
 
-__all__ = ["Callback", "ProgressBar", "TrainingState"]
+__all__ = [
+    "Callback", "EarlyStopping", "ProgressBar", "StopAbove", "TrainingState", "keeps_state",
+]  # fmt: skip
 
 
 @dataclass
@@ -19,6 +22,8 @@ class TrainingState:
 
     ``record`` maps a name to one value per net and becomes the history entry of the step.
     ``hidden`` and ``loss`` are those of the step, ``nets`` has been moved by it already.
+    ``active`` tells which nets are still trained; one that is set to False keeps the best of its
+    iterations so far.
     """
 
     nets: Nets
@@ -29,10 +34,11 @@ class TrainingState:
     loss: MLRLoss | None = None
     record: dict[str, list[float]] = field(default_factory=dict)
     stop: bool = False
+    active: list[bool] = field(default_factory=list)
 
 
 class Callback:
-    """Base class: three moments, each a no-op.
+    """Base class: three moments, each a no-op, and what a checkpoint is to keep of it.
 
     Examples
     --------
@@ -49,6 +55,110 @@ class Callback:
 
     def on_end(self, state: TrainingState) -> None:
         """After the last step, also when training failed."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What it has gathered since ``on_start``, in numbers, text, lists and tensors."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take up what :meth:`state_dict` gave; called after ``on_start`` where a fit goes on."""
+
+
+def keeps_state(callback: object) -> bool:
+    """Whether a callback gathers what the outcome of training may depend on.
+
+    Examples
+    --------
+    >>> keeps_state(EarlyStopping()), keeps_state(ProgressBar())
+    (True, False)
+    """
+    own = getattr(type(callback), "state_dict", Callback.state_dict)
+    return own is not Callback.state_dict
+
+
+class EarlyStopping(Callback):
+    """Stops when no net of the bag has had a better validation score for a number of steps.
+
+    Each net is kept at its best iteration all the same. Without validation rows nothing stops.
+
+    Parameters
+    ----------
+    patience : int, default=10
+        Steps to wait for a better score of any net.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(max_iter=500, callbacks=[EarlyStopping(20)])
+    >>> EarlyStopping(0)
+    Traceback (most recent call last):
+    ValueError: patience must be an integer of at least 1, got 0.
+    """
+
+    def __init__(self, patience: int = 10) -> None:
+        if not patience >= 1 or patience != int(patience):
+            raise ValueError(f"patience must be an integer of at least 1, got {patience!r}.")
+        self.patience = patience
+        self._best: list[float] = []
+        self._waited = 0
+
+    def on_start(self, state: TrainingState) -> None:
+        """Forget the nets trained before."""
+        self._best, self._waited = [-math.inf] * state.nets.k, 0
+
+    def on_step(self, state: TrainingState) -> None:
+        """Compare the scores of the step with the best of each net; higher is better."""
+        scores = state.record.get("valid_score")
+        if scores is None:
+            return
+        pairs = list(zip(scores, self._best, strict=True))
+        is_better = any(new > old for new, old in pairs)  # NaN beats nothing
+        self._best = [new if new > old else old for new, old in pairs]
+        self._waited = 0 if is_better else self._waited + 1
+        state.stop = state.stop or self._waited >= self.patience
+
+    def state_dict(self) -> dict[str, Any]:
+        """Best score of each net, and the steps since one was better."""
+        return {"best": self._best, "waited": self._waited}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Wait on from there."""
+        self._best, self._waited = list(state["best"]), state["waited"]
+
+
+class StopAbove(Callback):
+    """Ends each net after the first step whose fit of the true labels is above a limit.
+
+    The code of 2021 stops in this way once its mean squared error exceeds 1, the variance of a
+    standardised target. The best iteration until then is kept, that step included.
+
+    Parameters
+    ----------
+    limit : float, default=1.0
+        In the unit of the loss.
+
+    Examples
+    --------
+    >>> from adacap.estimators.mlr_net import MLRNetRegressor
+    >>> model = MLRNetRegressor(structured_dither=3.0, callbacks=[StopAbove(1.0)])
+    >>> StopAbove(0.0)
+    Traceback (most recent call last):
+    ValueError: limit must be positive, got 0.0.
+    """
+
+    def __init__(self, limit: float = 1.0) -> None:
+        if not limit > 0:
+            raise ValueError(f"limit must be positive, got {limit!r}.")
+        self.limit = limit
+
+    def __repr__(self) -> str:
+        return f"StopAbove({self.limit!r})"
+
+    def on_step(self, state: TrainingState) -> None:
+        """Compare the fits of the step with the limit."""
+        for k, fit in enumerate(state.record["fit_true"]):
+            if fit > self.limit:
+                state.active[k] = False
 
 
 class ProgressBar(Callback):

@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import (
     OneCycleLR,
 )
 
-from adacap.nn.presets import suggest
+from adacap.exceptions import suggest
 
 __all__ = ["OPTIMIZERS", "SCHEDULERS", "OptimizerLike", "SchedulerLike", "TrainingConfig"]
 
@@ -65,8 +65,6 @@ class TrainingConfig:
     scheduler : str, None or callable ``(optimizer, n_steps) -> LRScheduler``
     weight_decay : float
         On the backbone only; λ is never decayed.
-    patience : int, optional
-        Stop after this many steps without a better validation score.
     deadline : float, optional
         Reading of ``time.perf_counter`` past which no further step is begun.
 
@@ -83,15 +81,12 @@ class TrainingConfig:
     optimizer: OptimizerLike = "adam"
     scheduler: SchedulerLike = "onecycle"
     weight_decay: float = 0.0
-    patience: int | None = None
     deadline: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_iter", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}.")
-        if self.patience is not None and self.patience < 1:
-            raise ValueError(f"patience must be 1 or more, or None, got {self.patience}.")
         if not self.max_lr > 0:
             raise ValueError(f"max_lr must be positive, got {self.max_lr}.")
         if self.weight_decay < 0:
@@ -129,7 +124,7 @@ class TrainingConfig:
         optimizer = cls(groups, lr=self.max_lr, **extra)
         if self.weight_decay and "weight_decay" not in optimizer.defaults:
             raise ValueError(
-                f"The optimizer {self.optimizer!r} knows no weight decay, got "
+                f"optimizer={self.optimizer!r} does not support weight decay, got "
                 f"weight_decay={self.weight_decay}. Set it to 0 or use another optimizer."
             )
         return optimizer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adacap.core.dither import DitherForm, dithered_mlr_loss
+from adacap.core.dither import SQUARED, DitherForm, dithered_mlr_loss
 from adacap.core.mlr import MLRForm, MLRLoss
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Nets
@@ -54,7 +54,7 @@ class DitheredObjective:
 
     Parameters
     ----------
-    loss : {"rmse", "bce", "ce"}
+    loss : {"rmse", "bce", "ce", "mse"}
     form : {"difference", "absolute_gap"}
     dither : Dither
     seeds : sequence of int
@@ -65,12 +65,12 @@ class DitheredObjective:
         self.loss = loss
         self.form = form
         self.dither = dither
-        self._generators = [torch.Generator().manual_seed(seed ^ _STREAM) for seed in seeds]
+        self.generators = [torch.Generator().manual_seed(seed ^ _STREAM) for seed in seeds]
 
     def __call__(self, nets: Nets, hidden: Tensor, batch: Batch) -> MLRLoss:
         """Draw noise and evaluate; the output layer comes from the labels without noise."""
         labels, head = batch.labels, nets.head
-        target = self._draw(labels, self.dither.target if self.loss == "rmse" else 0.0)
+        target = self._draw(labels, self.dither.target if self.loss in SQUARED else 0.0)
         if isinstance(head, LinearHead):
             noisy = labels if target is None else labels + target
             return head.mlr_loss(hidden, noisy, loss=self.loss, sample_weight=batch.weight)
@@ -87,6 +87,6 @@ class DitheredObjective:
             return None
         draws = [
             torch.randn(labels.shape[1:], generator=generator, dtype=labels.dtype)
-            for generator in self._generators
+            for generator in self.generators
         ]
         return scale * torch.stack(draws).to(labels.device)

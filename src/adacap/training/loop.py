@@ -106,8 +106,8 @@ class Trainer:
             nets.backbone.parameters(), nets.head.parameters()
         )
         self.scheduler = self.config.make_scheduler(self.optimizer)
-        self.best = _Best(nets, self.config.patience)
-        self.state = TrainingState(nets, self.config.max_iter)
+        self.best = _Best(nets)
+        self.state = TrainingState(nets, self.config.max_iter, active=self.best.active)
         self.records: list[Record] = []
         self.trace: list[Tensor] = []
         new = [torch.Generator(self.data.x.device) for _ in self.data.seeds]
@@ -211,8 +211,8 @@ class Trainer:
 class _Best:
     """Best iteration of each net, kept in memory and overwritten in place."""
 
-    def __init__(self, nets: Nets, patience: int | None) -> None:
-        self.nets, self.patience = nets, patience
+    def __init__(self, nets: Nets) -> None:
+        self.nets = nets
         self.score, self.active = [-math.inf] * nets.k, [True] * nets.k
         self.step, self.n_steps = [0] * nets.k, [0] * nets.k
         self.kept: list[Tensor] = []  # state of the nets, then the output layer
@@ -230,9 +230,8 @@ class _Best:
         for k in chosen:
             self.step[k] = step
         for k in every:
-            if self.active[k]:  # an end by patience counts from the next step on
+            if self.active[k]:
                 self.n_steps[k] = step + 1
-                self.active[k] = self.patience is None or step - self.step[k] < self.patience
         self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
 
     def _keep(self, chosen: list[int], state: list[Tensor]) -> None:

@@ -3,19 +3,23 @@
 How many threads torch has is one number for the process, although each thread computes by the one
 it set itself. So the number is put down by the first caller that changes it and put back by every
 one, in whatever order several callers come and go.
+
+The threads that torch has started do not live on in a forked process, but what waits for them does:
+a computation on several threads would wait for ever there. So a forked process computes on one.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 import torch
 
-__all__ = ["in_threads", "one_thread", "stop_asked"]
+__all__ = ["after_fork", "in_threads", "is_shared_out", "one_thread", "stop_asked"]
 
 T = TypeVar("T")
 
@@ -23,6 +27,8 @@ _local = threading.local()  # of a thread: whether it has been asked to stop, wh
 _lock = threading.Lock()
 _n_changed = 0  # callers inside one_thread or in_threads
 _n_threads = 1  # that torch had before the first of them
+_n_pools = 0  # that in_threads has at work
+_is_forked = False  # from a process that could compute on several threads
 
 
 @contextmanager
@@ -61,6 +67,32 @@ def _alone() -> Iterator[None]:
         _local.alone = False
 
 
+def _forked() -> None:
+    """In a forked process: nobody else is here, whoever held the lock there."""
+    global _lock, _n_changed, _n_pools, _is_forked
+    _lock, _n_changed, _n_pools, _is_forked = threading.Lock(), 0, 0, True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+@contextmanager
+def after_fork(*, torch_alone: bool = True) -> Iterator[None]:
+    """Have torch compute on one thread inside, if this process is a fork of another.
+
+    So do all libraries unless ``torch_alone``. Elsewhere nothing is changed.
+    """
+    with ExitStack() as stack:
+        if _is_forked:
+            stack.enter_context(one_thread())
+        if _is_forked and not torch_alone:
+            from threadpoolctl import threadpool_limits
+
+            stack.enter_context(threadpool_limits(1))
+        yield
+
+
 def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
     """Run each task in a thread of its own, which is all the threads that torch has there.
 
@@ -92,7 +124,7 @@ def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
                 stop.set()
                 raise
 
-    with _given_back(), ThreadPoolExecutor(len(tasks)) as pool:
+    with _given_back(), _counted(), ThreadPoolExecutor(len(tasks)) as pool:
         futures = [pool.submit(run, task) for task in tasks]
         try:
             wait(futures)
@@ -100,6 +132,27 @@ def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
             stop.set()
             raise
         return [future.result() for future in futures]
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    global _n_pools
+    with _lock:
+        _n_pools += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_pools -= 1
+
+
+def is_shared_out() -> bool:
+    """Whether threads of :func:`in_threads` are at work already, for some other caller.
+
+    Who is told so works alone, or 16 callers would have 16 times as many threads as there are
+    processors.
+    """
+    return _n_pools > 0
 
 
 def stop_asked() -> bool:

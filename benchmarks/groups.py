@@ -1,0 +1,194 @@
+"""Coverage of 90 % intervals for rows of unseen groups, and for later rows.
+
+    python benchmarks/groups.py [--draws 50]      (some minutes; records go on where they stopped)
+    python benchmarks/groups.py --write           (table and picture of docs/guides/groups.md)
+
+Each draw makes a table, fits the same model with and without ``groups=`` (or ``time=``), and counts
+on fresh rows. Records go to ``benchmarks/records/groups.jsonl``.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+import adacap
+
+Floats = npt.NDArray[np.float64]
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "benchmarks" / "records" / "groups.jsonl"
+GUIDE = ROOT / "docs" / "guides" / "groups.md"
+PICTURE = ROOT / "docs" / "groups.png"
+BEGIN, END = "<!-- groups: begin -->", "<!-- groups: end -->"
+N_GROUPS, N_NEW = 20, 100
+MEMBERS = ["ridge", "ridge:bins"]  # a cheap blend: the question is the split
+RANGE = (88.0, 93.0)  # per cent, what is to be shown
+
+
+class Draw(NamedTuple):
+    """Rows to train on with what they depend by, and rows to count on."""
+
+    X: Floats
+    y: Floats
+    given: dict[str, Any]
+    X_new: Floats
+    y_new: Floats
+
+
+def _by_group(X: Floats, y: Floats, group: npt.NDArray[Any]) -> Draw:
+    old = group < N_GROUPS
+    return Draw(X[old], y[old], {"groups": group[old]}, X[~old], y[~old])
+
+
+def sites(rng: np.random.Generator) -> Draw:
+    """Ten rows of each site, two columns that are constant in a site, a strong level of its own."""
+    n_groups = N_GROUPS + N_NEW
+    group = np.repeat(np.arange(n_groups), 10)
+    own = rng.normal(size=(n_groups, 2))[group]
+    X = np.column_stack([rng.normal(size=(len(group), 3)), own])
+    level = 1.5 * rng.normal(size=n_groups)[group]
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + level + 0.5 * rng.normal(size=len(group))
+    return _by_group(X, y, group)
+
+
+def subjects(rng: np.random.Generator) -> Draw:
+    """Three to 17 visits of each subject, with a level and a slope of its own."""
+    n_groups = N_GROUPS + N_NEW
+    group = np.repeat(np.arange(n_groups), rng.integers(3, 18, n_groups))
+    n = len(group)
+    age, sex = rng.uniform(20, 80, n_groups)[group], rng.integers(0, 2, n_groups)[group]
+    before, visit, dose = (
+        rng.normal(size=n_groups)[group],
+        rng.uniform(0, 5, n),
+        rng.uniform(size=n),
+    )
+    level, slope = rng.normal(size=n_groups)[group], 0.3 * rng.normal(size=n_groups)[group]
+    y = 0.02 * age + before + level + (slope - 0.3) * visit + dose * sex
+    X = np.column_stack([age, sex, before, visit, dose])
+    return _by_group(X, y + 0.4 * rng.normal(size=n), group)
+
+
+def drift(rng: np.random.Generator) -> Draw:
+    """A level that wanders from row to row; the next tenth of the rows is to be predicted."""
+    n, n_new = 240, 24
+    X = np.column_stack([rng.normal(size=(n + n_new, 3)), np.arange(n + n_new) / n])
+    level = 0.15 * np.cumsum(rng.normal(size=n + n_new))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + level + 0.5 * rng.normal(size=n + n_new)
+    return Draw(X[:n], y[:n], {"time": np.arange(n)}, X[n:], y[n:])
+
+
+TABLES = {"sites": sites, "subjects": subjects, "drift": drift}
+
+
+def records() -> list[dict[str, Any]]:
+    """What has been measured."""
+    if not RECORDS.exists():
+        return []
+    return [json.loads(line) for line in RECORDS.read_text().splitlines()]
+
+
+def measure(table: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Coverage and width with the split that fits the rows, and with random folds."""
+    draw = TABLES[table](np.random.default_rng(seed))
+    for split, given in (("own", draw.given), ("random", {})):
+        model = adacap.AdaCapRegressor(quality=MEMBERS, random_state=seed)
+        model.fit(draw.X, draw.y, **given)
+        lower, upper = model.predict_interval(draw.X_new).T
+        inside = (lower <= draw.y_new) & (draw.y_new <= upper)
+        error = np.sqrt(np.mean((model.predict(draw.X_new) - draw.y_new) ** 2))
+        yield {
+            "table": table, "seed": seed, "split": split, "coverage": float(inside.mean()),
+            "width": float(np.mean(upper - lower)), "rmse": float(error),
+        }  # fmt: skip
+
+
+def run(n_draws: int) -> None:
+    """Measure what is not there yet."""
+    done = {(one["table"], one["seed"]) for one in records()}
+    for seed in range(n_draws):
+        for table in TABLES:
+            if (table, seed) in done:
+                continue
+            with RECORDS.open("a") as file:
+                file.writelines(json.dumps(one) + "\n" for one in measure(table, seed))
+
+
+def gathered() -> dict[tuple[str, str], dict[str, Floats]]:
+    """Measured values by table and split."""
+    found: dict[Any, Any] = defaultdict(lambda: defaultdict(list))
+    for one in records():
+        for name in ("coverage", "width", "rmse"):
+            found[one["table"], one["split"]][name].append(one[name])
+    return {key: {n: np.array(v) for n, v in own.items()} for key, own in found.items()}
+
+
+def lines() -> list[str]:
+    """The table of the guide."""
+    cells = gathered()
+    rows = [
+        "| table | draws | coverage, rows split as they depend | coverage, random folds | width |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for table in TABLES:
+        own, drawn = cells[table, "own"], cells[table, "random"]
+        texts = [_mean(100 * one["coverage"]) for one in (own, drawn)]
+        widths = f"{own['width'].mean():.1f}, random {drawn['width'].mean():.1f}"
+        rows.append(f"| {table} | {len(own['width'])} | {texts[0]} % | {texts[1]} % | {widths} |")
+    return rows
+
+
+def _mean(values: Floats) -> str:
+    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
+
+
+def write() -> None:
+    """Put table and picture in the guide."""
+    text = GUIDE.read_text()
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    GUIDE.write_text(text[:start] + "\n" + "\n".join(lines()) + "\n" + text[end:])
+    draw_picture()
+
+
+def draw_picture() -> None:
+    """Coverage of every draw, beside what was asked for."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    cells = gathered()
+    figure, axes = plt.subplots(1, len(TABLES), figsize=(8, 3), sharey=True)
+    for ax, table in zip(axes, TABLES, strict=True):
+        parts = [100 * cells[table, split]["coverage"] for split in ("own", "random")]
+        ax.boxplot(parts, showmeans=True, widths=0.6)
+        ax.axhspan(*RANGE, color="tab:green", alpha=0.15)
+        ax.axhline(90, color="tab:green", lw=1)
+        own = "time=" if table == "drift" else "groups="
+        ax.set_xticks([1, 2], [own, "random folds"])
+        ax.set_title(table)
+    axes[0].set_ylabel("rows inside 90 % intervals, %")
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=110)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=50)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if options.write:
+        write()
+        return
+    run(options.draws)
+    print("\n".join(lines()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+"""Coverage and width of 90 % intervals of blends, at 300 and at 20,000 rows, over many splits.
+
+    python benchmarks/intervals.py [--rows 300] [--splits 100] [--sets step,level]
+    python benchmarks/intervals.py --write      (tables and picture of docs/guides/intervals.md)
+
+A cell (set, rows, split) fits one blend and asks it for intervals of adaptive and of constant width
+(``cv+``), and again after ``calibrate`` on 200 fresh rows (``split``). Beside it stands
+conformalised quantile regression of the package MAPIE around scikit-learn's boosted trees, where
+MAPIE is installed. Records go to ``benchmarks/records/intervals.jsonl`` as they come; what is there
+already is not run again, so the study can be stopped and started at will.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
+
+import adacap
+
+Floats = npt.NDArray[np.float64]
+Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "benchmarks" / "records" / "intervals.jsonl"
+GUIDE, PICTURE = ROOT / "docs" / "guides" / "intervals.md", ROOT / "docs" / "intervals.png"
+BEGIN, END = "<!-- blends: begin -->", "<!-- blends: end -->"
+COVERAGE, N_TEST, N_FRESH = 0.9, 1000, 200
+QUALITY: dict[int, Any] = {300: "fast", 20_000: ["boosting", "ridge"]}
+"""What is blended: at 20,000 rows members that a hundred splits can afford."""
+METHODS = ("adaptive", "constant", "split", "cqr")
+HEADS = ("`cv+`, adaptive", "`cv+`, constant", "`split`, adaptive", "MAPIE CQR, boosted trees")
+
+# ---------------------------------------------------------------------------------- data
+
+
+def friedman1(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Smooth, ten features of which five count."""
+    return make_friedman1(n, noise=1.0, random_state=int(rng.integers(2**31)))
+
+
+def friedman2(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Smooth, four features on very different scales."""
+    return make_friedman2(n, noise=75.0, random_state=int(rng.integers(2**31)))
+
+
+def heavy_tailed(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Student's t with two and a half degrees of freedom as noise."""
+    X = rng.standard_normal((n, 5))
+    return X, X[:, 0] + np.tanh(2 * X[:, 1]) * X[:, 2] + 0.3 * rng.standard_t(2.5, n)
+
+
+def skewed(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Errors that are large on one side only."""
+    X = rng.standard_normal((n, 5))
+    return X, X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.exponential(1.0, n)
+
+
+def grows(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Noise that grows with the first feature."""
+    X = rng.uniform(0, 1, (n, 5))
+    y = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + (0.02 + X[:, 0] ** 2) * rng.standard_normal(n)
+    return X, y
+
+
+def level(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Noise in proportion to what is predicted."""
+    X = rng.uniform(0, 1, (n, 8))
+    mean = np.exp(2.5 * X[:, 0] + 1.5 * X[:, 1] - X[:, 2])
+    return X, mean * (1 + 0.3 * rng.standard_normal(n))
+
+
+def step(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Two kinds of rows, one noisy."""
+    X = rng.standard_normal((n, 6))
+    noise = np.where(X[:, 3] > 0.3, 1.0, 0.15)
+    return X, X[:, 0] + np.tanh(2 * X[:, 1]) * X[:, 2] + noise * rng.standard_normal(n)
+
+
+def both_ends(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Noise at both ends of a feature."""
+    X = rng.standard_normal((n, 6))
+    return X, X[:, 0] - X[:, 1] + (0.05 + 0.5 * X[:, 2] ** 2) * rng.standard_normal(n)
+
+
+def diabetes(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Measured rows, 442 of them."""
+    X, y = load_diabetes(return_X_y=True)
+    order = rng.permutation(len(y))
+    return X[order], y[order]
+
+
+SETS: dict[str, Make] = {
+    "friedman1": friedman1, "friedman2": friedman2, "heavy-tailed": heavy_tailed,
+    "skewed": skewed, "grows": grows, "level": level, "step": step, "both-ends": both_ends,
+    "diabetes": diabetes,
+}  # fmt: skip
+UNEVEN = ("grows", "level", "step", "both-ends")
+FEW_ROWS = ("diabetes",)  # not to be had at 20,000
+
+# ------------------------------------------------------------------------------- methods
+
+
+def intervals(name: str, rows: int, seed: int) -> Iterator[tuple[str, Floats, Floats, float]]:
+    """Method, bounds, targets and seconds of the fit."""
+    total = rows + N_FRESH + N_TEST
+    X, y = SETS[name](total, np.random.default_rng(seed))
+    n_fresh = N_FRESH if len(y) == total else 0
+    n_train = min(rows, len(y) - 100)
+    fresh = slice(n_train, n_train + n_fresh)
+    X_test, y_test = X[n_train + n_fresh :], y[n_train + n_fresh :]
+    start = time.perf_counter()
+    model = adacap.AdaCapRegressor(quality=QUALITY[rows], random_state=seed)
+    model.fit(X[:n_train], y[:n_train])
+    seconds = time.perf_counter() - start
+    yield "adaptive", model.predict_interval(X_test, COVERAGE), y_test, seconds
+    even = model.predict_interval(X_test, COVERAGE, width="constant")
+    yield "constant", even, y_test, seconds
+    if n_fresh:
+        model.calibrate(X[fresh], y[fresh])
+        yield "split", model.predict_interval(X_test, COVERAGE), y_test, seconds
+    start = time.perf_counter()
+    found = by_mapie(X[:n_train], y[:n_train], X_test, seed)
+    if found is not None:
+        yield "cqr", found, y_test, time.perf_counter() - start
+
+
+def by_mapie(X: Floats, y: Floats, X_test: Floats, seed: int) -> Floats | None:
+    """Conformalised quantile regression, a quarter of the rows for the conformal step."""
+    try:
+        from mapie.regression import ConformalizedQuantileRegressor
+    except ImportError:
+        return None
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    n_fit = len(y) * 3 // 4
+    trees = HistGradientBoostingRegressor(loss="quantile", quantile=0.5, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ConformalizedQuantileRegressor(trees, confidence_level=COVERAGE)
+        model.fit(X[:n_fit], y[:n_fit]).conformalize(X[n_fit:], y[n_fit:])
+        _, found = model.predict_interval(X_test)
+    return np.asarray(found, dtype=np.float64)[:, :, 0]
+
+
+def record(bounds: Floats, y: Floats) -> dict[str, Any]:
+    """Coverage, width in deviations, width at exactly 90 %, coverage by fifths of the width."""
+    lower, upper = bounds.T
+    inside, width = (lower <= y) & (y <= upper), upper - lower
+    half = np.maximum(width / 2, 1e-12)
+    factor = float(np.quantile(np.abs(y - (lower + upper) / 2) / half, COVERAGE))
+    fifth = np.argsort(np.argsort(width, kind="stable"), kind="stable") * 5 // len(y)
+    shares = [round(float(inside[fifth == k].mean()), 4) for k in range(5)]
+    mean = float(width.mean() / y.std())
+    return {
+        "coverage": round(float(inside.mean()), 5),
+        "width": round(mean, 5),
+        "width_at_90": round(mean * factor, 5),
+        "fifths": shares,
+    }
+
+
+# ------------------------------------------------------------------------------- running
+
+
+def read_records(path: Path = RECORDS) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) -> None:
+    """Run what is missing, all sets side by side, so that an early look at the table is fair."""
+    done = {(r["set"], r["rows"], r["split"]) for r in read_records()}
+    cells = [
+        (name, rows, seed)
+        for rows in sizes
+        for seed in range(n_splits)
+        for name in names
+        if (name, rows, seed) not in done and not (rows > 1000 and name in FEW_ROWS)
+    ]
+    start = time.perf_counter()
+    RECORDS.parent.mkdir(exist_ok=True)
+    for i, (name, rows, seed) in enumerate(cells):
+        if time.perf_counter() - start > most_seconds:
+            print(f"{i} of {len(cells)} cells run: the time is over.")
+            return
+        lines = [
+            json.dumps(
+                {"set": name, "rows": rows, "split": seed, "method": method}
+                | record(bounds, y) | {"seconds": round(seconds, 2)}
+            )
+            for method, bounds, y, seconds in intervals(name, rows, seed)
+        ]  # fmt: skip
+        with RECORDS.open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        if (i + 1) % 20 == 0 or i + 1 == len(cells):
+            left = (time.perf_counter() - start) / (i + 1) * (len(cells) - i - 1)
+            print(f"{i + 1} of {len(cells)} cells, {left / 60:.0f} min left", flush=True)
+
+
+# ------------------------------------------------------------------------------ reporting
+
+
+def summary(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, dict[str, Any]]]:
+    """Per set and method: means over splits, and their number."""
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for one in records:
+        if one["rows"] == rows:
+            cells[one["set"], one["method"]].append(one)
+    table: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for (name, method), found in cells.items():
+        keys = ("coverage", "width", "width_at_90", "fifths")
+        means = {key: np.mean([one[key] for one in found], axis=0) for key in keys}
+        table[name][method] = means | {"n": len(found)}
+    return {name: table[name] for name in SETS if name in table}
+
+
+def lines_of(records: list[dict[str, Any]], rows: int) -> list[str]:
+    """A table of coverage and width at one number of rows."""
+    table = summary(records, rows)
+    head = ["data set", "splits", *HEADS, "narrower", "farthest fifth"]
+    lines = [f"At {rows:,} rows:", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for name, row in table.items():
+        cells = [
+            f"{100 * row[m]['coverage']:.1f} % · {row[m]['width']:.2f}" if m in row else "–"
+            for m in METHODS
+        ]
+        n_splits = max(one["n"] for one in row.values())
+        title = f"{name} (uneven)" if name in UNEVEN else name
+        ends = [f"{narrower(row):.0f} %", f"{off(row['adaptive']):+.1f}"]
+        lines.append(f"| {' | '.join([title, str(n_splits), *cells, *ends])} |")
+    means = []
+    for m in METHODS:
+        found = [100 * row[m]["coverage"] for row in table.values() if m in row]
+        means.append(f"{np.mean(found):.1f} %" if found else "–")
+    uneven = [narrower(table[name]) for name in UNEVEN if name in table]
+    last = f"{np.mean(uneven):.0f} % if uneven" if uneven else "–"
+    lines.append(f"| **mean** | | {' | '.join(means)} | {last} | |")
+    return lines
+
+
+def narrower(row: dict[str, dict[str, Any]]) -> float:
+    """How much narrower adaptive intervals are at equal coverage, in per cent."""
+    return float(100 - 100 * row["adaptive"]["width_at_90"] / row["constant"]["width_at_90"])
+
+
+def off(one: dict[str, Any]) -> float:
+    """Coverage within a fifth of the widths that is farthest from 90 %, in points."""
+    apart = 100 * (np.asarray(one["fifths"]) - COVERAGE)
+    return float(apart[np.abs(apart).argmax()])
+
+
+def write(records: list[dict[str, Any]]) -> None:
+    """Tables into the guide, and the picture beside it."""
+    sizes = sorted({one["rows"] for one in records})
+    lines = "\n".join("\n".join([*lines_of(records, rows), ""]) for rows in sizes)
+    text = GUIDE.read_text("utf-8")
+    before, rest = text.split(BEGIN)
+    GUIDE.write_text(f"{before}{BEGIN}\n{lines}{END}{rest.split(END)[1]}", "utf-8")
+
+
+def draw() -> None:
+    """Intervals of a table whose noise grows: adaptive beside constant."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y = grows(1300, np.random.default_rng(0))
+    X[:, 1:] = np.where(np.arange(1300)[:, None] < 300, X[:, 1:], 0.5)
+    model = adacap.AdaCapRegressor(quality="fast", random_state=0).fit(X[:300], y[:300])
+    rows = X[300:][np.argsort(X[300:, 0])]
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True)
+    for axis, width in zip(axes, ("auto", "constant"), strict=False):
+        bounds = model.predict_interval(rows, [0.5, 0.9], width=width)
+        for k, shade in enumerate((0.45, 0.25)):
+            axis.fill_between(rows[:, 0], *bounds[:, k].T, alpha=shade, color="C0", lw=0)
+        axis.set_title(f'width="{width}"')
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    axes[2].plot(rows[:, 0], model.predict_quantiles(rows, levels), lw=1)
+    axes[2].set_title(f"quantiles {levels}", fontsize=9)
+    for axis in axes:
+        axis.plot(X[:300, 0], y[:300], "k.", ms=2)
+        axis.set_xlabel("first feature")
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default="300,20000")
+    parser.add_argument("--splits", type=int, default=100)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--most-seconds", type=float, default=float("inf"))
+    parser.add_argument("--write", action="store_true", help="write the guide from the records")
+    parser.add_argument("--draw", action="store_true", help="draw the picture of the guide")
+    options = parser.parse_args()
+    if not (options.write or options.draw):
+        sizes = [int(size) for size in options.rows.split(",")]
+        run(options.sets.split(","), sizes, options.splits, options.most_seconds)
+    records = read_records()
+    for rows in sorted({one["rows"] for one in records}):
+        print(*lines_of(records, rows), "", sep="\n")
+    if options.write:
+        write(records)
+    if options.draw:
+        draw()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,483 @@
+"""What the default is made of, and how it does: figures behind docs/DEFAULTS.md and the README.
+
+    ADACAP_DATA=<folder> python benchmarks/quality.py run explore    (ideas, on splits 40-42)
+    ADACAP_DATA=<folder> python benchmarks/quality.py run confirm    (the choice and its peers)
+    python benchmarks/quality.py write                               (tables from the records)
+
+Ideas are chosen between on the exploration splits. The confirmation splits were not looked at while
+choosing. Every job runs on one thread; what the store holds is not run again. Results go from the
+store to ``benchmarks/records/quality.csv``, which the tables are made from.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adacap.comparison import Method
+from adacap.comparison.factory import EVERY_KIND
+from adacap.estimators.quality import QUALITIES
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "benchmarks" / "records" / "quality.csv"
+STORE = ROOT / "benchmarks" / "records" / "quality.sqlite"
+PAGE, README = ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md"
+SMALL, LARGE = "paper-regression-small", "paper-regression"
+MANY_ROWS = 2000
+FEW_ROWS = 500  # that a Gaussian process and TabM were run on
+SCORES = ("rmse", "auc", "accuracy", "log_loss")
+PROBED = ("nets", "last")
+
+EXPLORE = (40, 41, 42)
+CONFIRM = (60, 61, 62, 63, 64)
+REFERENCE, DEFAULT, BEFORE = "catboost", "adacap-balanced", "adacap-nets"
+OWN = ("adacap-fast", DEFAULT, "adacap-best", BEFORE)
+PEERS = (REFERENCE, "gp-ard", "lightgbm", "xgboost", "rf", "xrf", "realmlp-td", "tabm-d", "xrfm")
+SHOWN = (DEFAULT, REFERENCE, "gp-ard", "realmlp-td", "xrf")  # per task, in the README
+
+
+# ------------------------------------------------------------------------------ what is run
+
+
+@dataclass(frozen=True)
+class Blend:
+    """``build`` of a blend of given members; columns come encoded and standardised."""
+
+    members: tuple[str, ...]
+
+    def __call__(self, kind: str, seed: int) -> Any:
+        from adacap import AdaCapClassifier, AdaCapRegressor
+
+        estimator = AdaCapRegressor if kind == "regression" else AdaCapClassifier
+        return estimator(quality=list(self.members), preprocessing="none", random_state=seed)
+
+
+def blend(name: str, members: Iterable[str]) -> Method:
+    own = name.replace(":", "-")  # names are words joined by hyphens
+    return Method(own, "AdaCap", EVERY_KIND, Blend(tuple(members)), ("torch",))
+
+
+def last_iterations(estimator: Any, split: Any) -> dict[str, int]:
+    """Probe: how many nets there are, and of how many the best iteration is the last."""
+    nets = [net for net in estimator.members_ if len(net.history)]
+    return {"nets": len(nets), "last": sum(net.best_iter >= len(net.history) - 1 for net in nets)}
+
+
+def probed(name: str) -> Method:
+    """A method of ours that tells how its nets ended."""
+    from adacap_bench.methods import find_method
+
+    return replace(find_method(name), probe=last_iterations)
+
+
+def singles() -> list[Method]:
+    """Each member on its own."""
+    names = ("kernel", "kernel:rank", "kernel:bins", "boosting", "trees", "ridge", "ridge:bins",
+             "nets:bins", "nets:rank", "fourier")  # fmt: skip
+    return [blend(f"only-{name}", [name]) for name in names]
+
+
+def without(whole: Sequence[str]) -> list[Method]:
+    """The blend with each member left out in turn."""
+    return [blend(f"without-{name}", [other for other in whole if other != name]) for name in whole]
+
+
+def added(whole: Sequence[str]) -> list[Method]:
+    """The blend with one more member."""
+    more = ("nets", "nets:rank", "trees", "kernel:bins", "ridge", "fourier")
+    return [blend(f"with-{name}", [*whole, name]) for name in more if name not in whole]
+
+
+class Plan(NamedTuple):
+    """Methods, tasks and splits of one run."""
+
+    methods: Callable[[], list[Method | str]]
+    suite: str
+    splits: tuple[int, ...]
+    largest: bool | None = None  # only tasks of more, or of at most, so many rows
+    seconds: float | None = None
+
+
+PLANS: dict[str, Plan] = {
+    "explore": Plan(
+        lambda: [REFERENCE, DEFAULT, *singles(), *added(QUALITIES["balanced"])], SMALL, EXPLORE
+    ),
+    "ablation": Plan(
+        lambda: [REFERENCE, DEFAULT, *without(QUALITIES["balanced"])], SMALL, (50, 51, 52)
+    ),
+    "confirm": Plan(lambda: [*OWN, *PEERS], SMALL, CONFIRM, seconds=600),
+    "own": Plan(lambda: [*OWN, REFERENCE], SMALL, CONFIRM),
+    "large": Plan(
+        lambda: [*map(probed, OWN), REFERENCE, "xrf", "lightgbm"], LARGE, (60, 61), True, 1800
+    ),
+    "classes": Plan(
+        lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", (66, 67, 68)
+    ),
+}
+
+
+def run(
+    plan: Plan,
+    n_jobs: int,
+    max_hours: float | None,
+    only: str | None,
+    most_rows: int | None,
+    seconds: float | None,
+) -> None:
+    """Run what is missing, and write all results down."""
+    from adacap_bench.datasets import find_tasks, load_table
+    from adacap_bench.datasets.errors import MissingDataError
+    from adacap_bench.runner import run as run_jobs
+
+    methods = [m for m in plan.methods() if only is None or _name(m) in only.split(";")]
+    tasks = []
+    for task in find_tasks([plan.suite]):
+        try:
+            n_train = int(0.8 * len(load_table(task.key).y))
+        except MissingDataError:
+            continue
+        fits = plan.largest is None or plan.largest == (n_train > MANY_ROWS)
+        if fits and n_train <= (most_rows or n_train):
+            tasks.append(task)
+    summary = run_jobs(
+        tasks, methods, plan.splits, [0], STORE,
+        n_jobs=n_jobs, threads=1, time_limit=seconds or plan.seconds, progress=True,
+        stop_after=None if max_hours is None else 3600 * max_hours,
+    )  # fmt: skip
+    print(dict(summary.counts), f"{summary.n_left} left")
+    export()
+
+
+def _name(method: Method | str) -> str:
+    return method if isinstance(method, str) else method.name
+
+
+def export() -> None:
+    """Results of the store, with those written down before."""
+    from adacap_bench.store import Store
+
+    found = {(r["method"], r["task"], r["split"]): r for r in records()}
+    with Store(STORE, read_only=True) as store:
+        frame = store.frame()
+        found_by_probes = {
+            (record.job.method, record.job.task, record.job.split): record.payload
+            for record in store.records(predictions=False)
+            if record.payload
+        }
+    for row in frame[frame["status"] == "ok"].sort_values("created").to_dict("records"):
+        key = (row["method"], row["task"], int(row["split"]))
+        found[key] = {
+            "method": key[0], "task": key[1], "split": key[2], "n_train": row["n_train"],
+            "seconds": round(row["fit_seconds"], 3),
+            **{name: _rounded(row.get(f"test_{name}")) for name in SCORES},
+            **{name: found_by_probes.get(key, {}).get(name, "") for name in PROBED},
+        }  # fmt: skip
+    RECORDS.parent.mkdir(exist_ok=True)
+    with RECORDS.open("w", newline="", encoding="utf-8") as file:
+        names = ["method", "task", "split", "n_train", "seconds", *SCORES, *PROBED]
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(found[key] for key in sorted(found))
+
+
+def _rounded(value: Any) -> float | str:
+    return "" if value is None or value != value else round(float(value), 6)
+
+
+def records() -> list[dict[str, Any]]:
+    if not RECORDS.exists():
+        return []
+    with RECORDS.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    numbers = ("seconds", *SCORES, *PROBED)
+    return [
+        {**row, "split": int(row["split"]), "n_train": int(row["n_train"]),
+         **{name: float(row[name]) if row.get(name) else None for name in numbers}}
+        for row in rows
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ what is shown
+
+
+class Line(NamedTuple):
+    """A method against CatBoost, over experiments (task, split) that both have."""
+
+    method: str
+    n: int
+    mean: float
+    ratio: float  # geometric mean of ratios of errors
+    error: float  # standard error of its logarithm
+    ahead: float
+    worst: tuple[str, float]
+    seconds: float  # geometric mean of ratios of times
+    rank: float
+    p90: float  # share of experiments within 10 % of the best method of the pool
+
+
+Table = dict[str, dict[tuple[str, int], dict[str, Any]]]
+
+
+def table_of(rows: Iterable[dict[str, Any]], score: str = "rmse") -> Table:
+    found: Table = {}
+    for row in rows:
+        if row[score] is not None:
+            found.setdefault(row["method"], {})[row["task"], row["split"]] = row
+    return found
+
+
+def line(table: Table, method: str, pool: Sequence[str]) -> Line:
+    own, base = table[method], table[REFERENCE]
+    keys = sorted(own.keys() & base.keys())
+    a = np.array([own[key]["rmse"] for key in keys])
+    b = np.array([base[key]["rmse"] for key in keys])
+    tasks = sorted({key[0] for key in keys})
+    per_task = {
+        task: a[mask].mean() / b[mask].mean() - 1
+        for task in tasks
+        if (mask := np.array([key[0] == task for key in keys])).any()
+    }
+    worst = max(per_task, key=lambda task: per_task[task])
+    times = np.array([own[key]["seconds"] / base[key]["seconds"] for key in keys])
+    logs = np.log(a / b)
+    by_task = np.array([logs[[key[0] == task for key in keys]].mean() for task in tasks])
+    everywhere = [key for key in keys if all(key in table[other] for other in pool)]
+    ranks = [
+        1 + sum(table[other][key]["rmse"] < own[key]["rmse"] for other in pool if other != method)
+        for key in everywhere
+    ]
+    best = [min(table[other][key]["rmse"] for other in pool) for key in everywhere]
+    near = [b >= 0.9 * own[key]["rmse"] for b, key in zip(best, everywhere, strict=True)]
+    return Line(
+        method, len(keys), a.mean(), float(np.exp(logs.mean())),
+        float(by_task.std(ddof=1) / len(tasks) ** 0.5), float((a < b).mean()),
+        (worst, per_task[worst]), float(np.exp(np.log(times).mean())),
+        *(float(np.mean(found)) if found else float("nan") for found in (ranks, near)),
+    )  # fmt: skip
+
+
+def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]:
+    table = table_of(rows)
+    if REFERENCE not in table:
+        return []
+    # A method that has not run everywhere is not shown: its mean would be of other tasks.
+    pool = [m for m in methods if m in table and table[m].keys() >= table[REFERENCE].keys()]
+    found = [line(table, m, pool) for m in pool]
+    found.sort(key=lambda one: one.ratio)
+    text = [
+        "| | experiments | mean RMSE | ratio to CatBoost | ahead | worst task | mean rank | P90 | "
+        "time |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for one in found:
+        text.append(
+            f"| {one.method} | {one.n} | {one.mean:.4f} | {one.ratio:.3f} (± {one.error:.3f}) | "
+            f"{one.ahead:.0%} | {one.worst[0]} {one.worst[1]:+.1%} | {one.rank:.1f} | "
+            f"{one.p90:.0%} | {one.seconds:.2f} |"
+        )
+    return text
+
+
+def last_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Share of the nets that had not got worse when their steps ended."""
+    text = ["| | nets | best iteration is the last |", "|---|---|---|"]
+    for method in OWN:
+        own = [row for row in rows if row["method"] == method and row["nets"]]
+        n_nets, n_last = (sum(row[name] for row in own) for name in PROBED)
+        if n_nets:
+            text.append(f"| {method} | {n_nets:.0f} | {n_last / n_nets:.0%} |")
+    return text
+
+
+def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
+    table = table_of(rows)
+    methods = [m for m in methods if m in table]
+    tasks = sorted({key[0] for key in table[DEFAULT]}, key=lambda t: int(t.split("-")[1]))
+    text = ["| task | rows | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
+    for task in tasks:
+        means = []
+        for method in methods:
+            own = [r["rmse"] for key, r in table[method].items() if key[0] == task]
+            means.append(float(np.mean(own)) if own else float("nan"))
+        n = next(r["n_train"] for key, r in table[DEFAULT].items() if key[0] == task)
+        best = np.nanmin(means)
+        cells = [f"**{m:.4f}**" if m == best else "–" if m != m else f"{m:.4f}" for m in means]
+        text.append(f"| {task} | {n} | " + " | ".join(cells) + " |")
+    return text
+
+
+def class_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Mean scores of classes, each with its paired difference from CatBoost and standard error."""
+    table = table_of(rows, "auc")
+    keys = sorted(set.intersection(*(set(own) for own in table.values()))) if table else []
+    text = [
+        "| | experiments | AUC | accuracy | log-loss | time / CatBoost |",
+        "|---|---|---|---|---|---|",
+    ]
+    base = table[REFERENCE]
+    for method, own in table.items():
+        cells = []
+        for name in SCORES[1:]:
+            values, others = ([one[key][name] for key in keys] for one in (own, base))
+            if None in values:
+                cells.append("–")
+                continue
+            apart = np.subtract(values, others)
+            error = apart.std(ddof=1) / len(keys) ** 0.5
+            told = "" if method == REFERENCE else f" ({apart.mean():+.4f} ± {error:.4f})"
+            cells.append(f"{np.mean(values):.4f}{told}")
+        times = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
+        shown = " | ".join(cells)
+        text.append(f"| {method} | {len(keys)} | {shown} | {np.exp(np.mean(np.log(times))):.2f} |")
+    return text
+
+
+def sections() -> dict[str, list[str]]:
+    """Every table by the name of its place."""
+    rows = records()
+
+    def part(splits: Iterable[int], keep: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        wanted = set(splits)
+        return [row for row in rows if row["split"] in wanted and keep(row)]
+
+    from adacap_bench.datasets import find_suite
+
+    small_tasks = {task.key for task in find_suite(SMALL)}
+
+    def small(row: dict[str, Any]) -> bool:
+        return row["rmse"] is not None and row["task"] in small_tasks
+
+    def large(row: dict[str, Any]) -> bool:
+        return row["rmse"] is not None and row["n_train"] > MANY_ROWS
+
+    explored, confirmed = part(EXPLORE, small), part(CONFIRM, small)
+    ablated = part(PLANS["ablation"].splits, small)
+    found = {}
+    if explored:
+        found["explored"] = lines_table(explored, dict.fromkeys(row["method"] for row in explored))
+    if ablated:
+        found["ablation"] = lines_table(ablated, dict.fromkeys(row["method"] for row in ablated))
+    if confirmed:
+        names = list(dict.fromkeys(row["method"] for row in confirmed))
+        found["confirmed"] = lines_table(confirmed, [m for m in (*OWN, *PEERS) if m in names])
+        found["tasks"] = task_table(confirmed, SHOWN)
+        few = [row for row in confirmed if row["n_train"] <= FEW_ROWS]
+        found["peers"] = lines_table(few, [m for m in (*OWN, *PEERS) if m in names])
+    many = part(PLANS["large"].splits, large)
+    if {row["task"] for row in many} - small_tasks:  # else only the two that the small suite has
+        found["large"] = lines_table(many, dict.fromkeys(row["method"] for row in many))
+        found["large-tasks"] = task_table(many, [*OWN, REFERENCE])
+        found["last"] = last_table(many)
+        every = part(PLANS["large"].splits, lambda row: row["rmse"] is not None)
+        found["all"] = lines_table(every, [*OWN, *PEERS])
+    if classes := part(PLANS["classes"].splits, lambda row: row["auc"] is not None):
+        found["classes"] = class_table(classes)
+    return found
+
+
+def write() -> None:
+    """Put every table in its place between marks: in docs/DEFAULTS.md and in the README."""
+    _place(sections())
+    _draw([row for row in records() if row["split"] in CONFIRM and row["rmse"] is not None])
+
+
+def _draw(rows: list[dict[str, Any]]) -> None:
+    """The default and a bag of nets beside CatBoost, task by task: docs/quality.png."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    table = table_of(rows)
+    tasks = [key[0] for key in table[DEFAULT] if key in table[REFERENCE]]
+    tasks = sorted(set(tasks), key=lambda task: int(task.split("-")[1]))
+
+    def ratio(method: str, task: str) -> float:
+        own = [r["rmse"] / table[REFERENCE][key]["rmse"] for key, r in table[method].items()
+               if key[0] == task and key in table[REFERENCE]]  # fmt: skip
+        return float(np.exp(np.mean(np.log(own)))) if own else float("nan")
+
+    order = sorted(tasks, key=lambda task: ratio(DEFAULT, task))
+    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    places = np.arange(len(order))
+    others = [m for m in (BEFORE, "xrf", "gp-ard") if m in table]
+    for method, mark in zip(others, "xs^", strict=False):
+        axes.plot(places, [ratio(method, t) for t in order], mark, color="0.65", ms=4, label=method)
+    axes.plot(
+        places, [ratio(DEFAULT, t) for t in order], "o", color="C0", label="AdaCapRegressor()"
+    )
+    axes.axhline(1.0, color="C3", lw=1, label="CatBoost")
+    axes.set_yscale("log")
+    axes.set_yticks([0.2, 0.5, 1, 1.5], ["0.2", "0.5", "1", "1.5"])
+    axes.minorticks_off()
+    axes.set_xticks(places, [t.removeprefix("paper-") for t in order])
+    axes.set_xlabel("small regression task of the paper")
+    axes.set_ylabel("test error / CatBoost's")
+    axes.legend(frameon=False, ncols=3, fontsize=8)
+    figure.savefig(ROOT / "docs" / "quality.png", dpi=120)
+
+
+def _place(made: dict[str, list[str]]) -> None:
+    for page in (PAGE, README):
+        text = page.read_text(encoding="utf-8")
+        for name, table in made.items():
+            begin, end = f"<!-- quality: {name} -->", f"<!-- quality: end {name} -->"
+            if begin in text and end in text:
+                head, _, rest = text.partition(begin)
+                _, _, tail = rest.partition(end)
+                text = "\n".join([head + begin, *table, end + tail])
+        page.write_text(text, encoding="utf-8")
+
+
+def optimism(splits: Sequence[int] = (40, 41)) -> None:
+    """How far test errors of members on their own are from their out-of-fold errors."""
+    from adacap import AdaCapRegressor
+    from adacap_bench.datasets import find_tasks, load_table
+    from adacap_bench.split import make_split
+
+    found: dict[str, list[float]] = {}
+    for task in find_tasks([SMALL]):
+        table = load_table(task.key)
+        for split in splits:
+            part = make_split(table, split)
+            for name in ("kernel", "kernel:rank", "boosting", "trees", "ridge:bins", "nets:bins"):
+                model = AdaCapRegressor(quality=[name], preprocessing="none", random_state=0)
+                model.fit(part.X_train, part.y_train)
+                errors = model.predict(part.X_test) - part.y_test
+                own = model.settings_.blend[0].error * float(np.abs(model.codec_.scale[0]))
+                found.setdefault(name, []).append(np.log(np.sqrt(np.mean(errors**2)) / own))
+    lines = ["| member | log(test / out-of-fold) | standard error |", "|---|---|---|"]
+    for name, logs in found.items():
+        error = np.std(logs, ddof=1) / len(logs) ** 0.5
+        lines.append(f"| {name} | {np.mean(logs):+.3f} | {error:.3f} |")
+    print("\n".join(lines))
+    _place({"optimism": lines})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run", help="run what the store does not hold")
+    runs.add_argument("plan", choices=sorted(PLANS))
+    runs.add_argument("--jobs", type=int, default=2)
+    runs.add_argument("--max-hours", type=float)
+    runs.add_argument("--only", help="methods of the plan, with semicolons")
+    runs.add_argument("--most-rows", type=int, help="leave out tasks of more training rows")
+    runs.add_argument("--seconds", type=float, help="time limit of a job, in place of the plan's")
+    commands.add_parser("export", help="the store to the records")
+    commands.add_parser("write", help="the records to the pages")
+    commands.add_parser("optimism", help="how honest the members' out-of-fold errors are")
+    options = parser.parse_args()
+    if options.command == "run":
+        told = (options.max_hours, options.only, options.most_rows, options.seconds)
+        run(PLANS[options.plan], options.jobs, *told)
+    else:
+        {"export": export, "write": write, "optimism": optimism}[options.command]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands of the benchmark, which attach to ``adacap``."""

@@ -1,0 +1,213 @@
+"""``adacap reproduce``: the paper's figures, tables and theorem, measured again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adacap.cli.common import print_table
+from adacap_bench.cli.common import command
+
+if TYPE_CHECKING:
+    from adacap_bench.reproduce import Evidence, Item, Machine, UnfinishedError
+
+__all__ = ["app", "reproduce"]
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_WHAT = "Items such as c8, or all; list shows them, ledger rewrites the page from the records."
+
+
+@app.command()
+@command(kept="finished jobs are kept, the same command goes on from here")
+def reproduce(
+    what: Annotated[list[str], typer.Argument(help=_WHAT, metavar="list|ledger|all|ITEM...")],
+    quick: Annotated[bool, typer.Option("--quick", help="About a minute per item.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's scale: hours.")] = False,
+    scale: Annotated[
+        str | None, typer.Option(help="quick, ledger or paper.", show_default="ledger")
+    ] = None,
+    splits: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Other than the scale's.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these, with commas, of an item that can be run in parts (c7); they join the "
+            "record that the folder holds.",
+            show_default="all",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of records, tables and figures.")
+    ] = Path("reproduction"),
+    page: Annotated[
+        Path | None, typer.Option(help="The ledger.", show_default="REPRODUCTION.md in the folder")
+    ] = None,
+    readme: Annotated[
+        Path | None,
+        typer.Option(help="File whose paragraph on the ledger, between marks, is written anew."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Store of 'adacap bench run' that c5, c6 and c12 read."),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Store of finished jobs.", show_default="state.sqlite in the folder"),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Jobs at once.", show_default="processors")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
+    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds after which no new job is begun; the same command goes on later.",
+        ),
+    ] = None,
+    max_hours: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="The same in hours, for runs of the paper's scale in pieces."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+) -> None:
+    """Measure the paper's figures and tables again, beside its numbers.
+
+    What was finished is kept: after an interruption or a time limit the same command goes on. Exit
+    code 0: all items gave a record; 1: one did not; 2: the command line is wrong; 130: interrupted.
+    """
+    if what == ["list"]:
+        _list(as_json)
+        return
+    from adacap_bench.reproduce import Machine, find_items, write_ledger
+
+    output.mkdir(parents=True, exist_ok=True)
+    ledger = page or output / "REPRODUCTION.md"
+    failed = 0
+    if what != ["ledger"]:
+        machine = Machine(
+            state or output / "state.sqlite", store, engine,
+            jobs or max(1, (os.cpu_count() or 1) // threads), threads, address, data,
+            progress=not as_json, deadline=_deadline(time_limit, max_hours),
+        )  # fmt: skip
+        failed = _run_all(
+            find_items(what), machine, _scale(quick, full, scale), splits, seeds,
+            [name.strip() for name in methods.split(",")] if methods else [],
+            output, as_json,
+        )  # fmt: skip
+    write_ledger(output, ledger, readme)
+    if not as_json:
+        typer.echo(f"Ledger: {ledger}")
+    raise typer.Exit(int(failed > 0))
+
+
+def _run_all(
+    chosen: list[Item],
+    machine: Machine,
+    scale: str,
+    splits: int | None,
+    seeds: int | None,
+    methods: list[str],
+    output: Path,
+    as_json: bool,
+) -> int:
+    """Number of items without result and of jobs left; both are said, and the others go on."""
+    from adacap_bench.reproduce import (
+        NoResultError,
+        UnfinishedError,
+        read_evidence,
+        reproduce,
+        write_all,
+    )
+
+    found: list[dict[str, Any]] = []
+    failed = left = 0
+    for item in chosen:
+        record = output / f"{item.key}.json"
+        earlier = read_evidence(record) if methods and record.exists() else None
+        try:
+            evidence = reproduce(
+                item, machine, scale,
+                splits=splits, seeds=seeds, methods=methods, earlier=earlier,
+            )  # fmt: skip
+        except NoResultError as error:
+            typer.echo(f"{item.key}: {error}", err=True)
+            failed += 1
+            continue
+        except UnfinishedError as error:
+            typer.echo(f"{item.key}: {error}", err=True)
+            left += error.n_left
+            found.append(_unfinished(item, error))
+            continue
+        paths = write_all(evidence, output)
+        found.append(
+            {"item": item.key, "verdict": evidence.verdict, "files": [str(path) for path in paths]}
+        )
+        if not as_json:
+            _print(evidence)
+    if as_json:
+        typer.echo(json.dumps(found))
+    if left:
+        _say_left(left, machine.state)
+    return failed + left
+
+
+def _unfinished(item: Item, error: UnfinishedError) -> dict[str, Any]:
+    return {"item": item.key, "verdict": "unfinished", "files": [], "jobs_left": error.n_left}
+
+
+def _say_left(left: int, state: Path) -> None:
+    typer.echo(
+        f"The time limit was reached: {left} {'job is' if left == 1 else 'jobs are'} left. "
+        f"What is done is kept in {state}; the same command goes on from here.",
+        err=True,
+    )
+
+
+def _deadline(seconds: float | None, hours: float | None) -> float | None:
+    limits = [limit for limit in (seconds, None if hours is None else 3600 * hours) if limit]
+    return time.monotonic() + min(limits) if limits else None
+
+
+def _scale(quick: bool, full: bool, scale: str | None) -> str:
+    chosen = [name for name, on in (("quick", quick), ("paper", full)) if on]
+    chosen += [scale] if scale else []
+    if len(set(chosen)) > 1:
+        raise ValueError(f"Choose one scale, got {' and '.join(chosen)}.")
+    return chosen[0] if chosen else "ledger"
+
+
+def _list(as_json: bool) -> None:
+    from adacap_bench.reproduce import items
+
+    every = items().values()
+    if as_json:
+        rows = [{"item": item.key, "title": item.title, "place": item.place} for item in every]
+        typer.echo(json.dumps(rows))
+        return
+    lines = [[item.key, item.title, item.place] for item in every]
+    print_table(["item", "what", "where in the paper"], lines, n_text=3)
+
+
+def _print(evidence: Evidence) -> None:
+    from adacap_bench.reproduce.text import table_rows
+
+    titles, *lines = table_rows(evidence)
+    typer.echo(f"\n{evidence.item}: {evidence.title} ({evidence.extent})")
+    print_table(list(map(str, titles)), [list(map(str, line)) for line in lines], n_text=None)
+    for claim in evidence.claims:
+        typer.echo(f"{claim.verdict}: {claim.text}. {claim.evidence}")

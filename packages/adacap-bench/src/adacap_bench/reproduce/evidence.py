@@ -1,0 +1,161 @@
+"""The record of an item: one small JSON file with all that the ledger says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adacap.exceptions import AdaCapError
+from adacap.files import write_text
+from adacap_bench.reproduce.figure import Figure
+from adacap_bench.reproduce.item import Claim, Row, judged
+from adacap_bench.reproduce.verdicts import Effect
+
+__all__ = ["FORMAT", "Evidence", "EvidenceError", "read_evidence", "read_folder"]
+
+FORMAT = 2
+_MOST_VALUES = 200  # per row that are kept
+_DIGITS = 6  # significant ones
+
+
+class EvidenceError(AdaCapError, ValueError):
+    """A file is no record of a reproduction, or of a version that is not known."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was run, what came of it, and what it says of the paper.
+
+    Attributes
+    ----------
+    item, title, place, measure : str
+        Of the :class:`~adacap_bench.reproduce.item.Item`.
+    scale : str
+        Name of the scale, or "own" where options changed it.
+    extent : str
+        The scale in words: how many runs of what.
+    command : str
+        What makes this record.
+    created : str
+        ISO 8601, UTC, of the newest run.
+    versions : mapping of str to str
+    n_jobs, n_failed : int
+    core_seconds : float
+        Sum of the times of fit.
+    rows, claims, figure
+        Of the :class:`~adacap_bench.reproduce.item.Outcome`.
+    notes : sequence of str
+        Readings and remarks.
+    before : mapping
+        ``verdict``, ``held`` (claims) and ``runs`` of the record before the ledger had one rule for
+        all items; empty where there was none.
+    """
+
+    item: str
+    title: str
+    place: str
+    measure: str
+    scale: str
+    extent: str
+    command: str
+    created: str
+    versions: Mapping[str, str]
+    n_jobs: int
+    n_failed: int
+    core_seconds: float
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    figure: Figure
+    notes: Sequence[str]
+    before: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claims", judged(self.claims))
+
+    @property
+    def verdict(self) -> str:
+        """What the claims say together."""
+        verdicts = {claim.verdict for claim in self.claims}
+        if not verdicts:
+            return "measured"
+        if len(verdicts) == 1:
+            return verdicts.pop()
+        return "partly reproduced" if "reproduced" in verdicts else "not reproduced"
+
+    @property
+    def held(self) -> str:
+        """How many of its claims hold, in words."""
+        return f"{sum(claim.holds is True for claim in self.claims)} of {len(self.claims)}"
+
+    def to_json(self) -> str:
+        """Text of the file; numbers to six digits."""
+        data = _rounded({"format": FORMAT, **asdict(self)})
+        for row in data["rows"]:
+            if len(row["values"]) > _MOST_VALUES:
+                row["values"] = {}
+        lines = (f'"{name}": {_laid_out(value)}' for name, value in data.items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def write(self, path: Path) -> None:
+        """Write the file, replacing one that is there."""
+        write_text(path, self.to_json(), force=True)
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Read the record of one item.
+
+    Raises
+    ------
+    EvidenceError
+        If the file is something else.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        version = data.pop("format")
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
+    if version != FORMAT:
+        raise EvidenceError(f"{path} has format {version}, but this adacap reads {FORMAT}.")
+    try:
+        rows = tuple(Row(**row) for row in data.pop("rows"))
+        claims = tuple(_claim(claim) for claim in data.pop("claims"))
+        figure = Figure.from_dict(data.pop("figure"))
+        return Evidence(rows=rows, claims=claims, figure=figure, **data)
+    except (KeyError, TypeError) as error:
+        raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
+
+
+def _claim(data: dict[str, Any]) -> Claim:
+    effects = tuple(Effect(**effect) for effect in data["effects"])
+    return Claim(data["text"], effects, data["evidence"])  # whether it holds follows from them
+
+
+def read_folder(folder: Path) -> dict[str, Evidence]:
+    """Records of a folder by the key of their item."""
+    found = (read_evidence(path) for path in sorted(folder.glob("*.json")))
+    return {evidence.item: evidence for evidence in found}
+
+
+def _laid_out(value: Any) -> str:
+    """JSON with one element of a list per line, so that a change shows as that line."""
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = ",\n ".join(json.dumps(item, ensure_ascii=False) for item in value)
+    return f"[\n {inner}\n]"
+
+
+def _rounded(value: Any) -> Any:
+    """Floats to six significant digits, NaN and infinities as null, in any nesting."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(item) for item in value]
+    return value

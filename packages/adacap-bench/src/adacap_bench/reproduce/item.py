@@ -1,0 +1,217 @@
+"""What an item of the ledger is: data, methods, repetitions, the paper's numbers, its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adacap_bench.reproduce.figure import Figure
+from adacap_bench.reproduce.verdicts import Effect, agrees, decide
+
+if TYPE_CHECKING:
+    from adacap_bench.methods import Method
+    from adacap_bench.reproduce.results import Results
+    from adacap_bench.sources import Source
+
+__all__ = ["SCALES", "Claim", "Grid", "Item", "Outcome", "Row", "Scale", "judged"]
+
+SCALES = ("quick", "ledger", "paper")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of a study is run.
+
+    Attributes
+    ----------
+    splits, seeds : int
+        Train/test splits (or draws of made data), and seeds of the method on each.
+    options : mapping
+        What else differs between scales, such as which tasks; named by the item.
+    folder : path, optional
+        Data folder of the run, for items that look whether their data are there.
+    """
+
+    splits: int = 1
+    seeds: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = field(default=None, compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.options[name]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Jobs of one call of the benchmark's runner: tasks × methods × splits × seeds."""
+
+    tasks: Sequence[str | Source]
+    methods: Sequence[str | Method]
+    splits: Sequence[int]
+    seeds: Sequence[int] = (0,)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of the paper beside ours.
+
+    Attributes
+    ----------
+    label : str
+    ours : float
+    paper : float or None
+        None where the paper shows a curve only, or nothing.
+    spread : float or None
+        Standard deviation over runs.
+    n : int
+        Runs.
+    digits : int
+        After the point, where shown.
+    extra : mapping of str to float
+        Further means of the same runs, shown as columns of their own.
+    values : mapping of str to float
+        The number on each experiment, by its name, so that rows can be compared in pairs.
+    """
+
+    label: str
+    ours: float
+    paper: float | None = None
+    spread: float | None = None
+    n: int = 1
+    digits: int = 4
+    extra: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def error(self) -> float | None:
+        """Standard error of the mean; None where the spread is not known."""
+        return self.spread / self.n**0.5 if self.spread is not None and self.n > 0 else None
+
+    @property
+    def spread_error(self) -> float:
+        """Standard error of the spread of normal numbers; infinite where it is not known."""
+        return self.spread / (2 * self.n - 2) ** 0.5 if self.spread and self.n > 1 else float("inf")
+
+    @property
+    def experiments(self) -> int:
+        """Experiments that the mean is of."""
+        return len(self.values) or self.n
+
+    @property
+    def verdict(self) -> str:
+        """Whether ours is the paper's number, by :func:`~.verdicts.agrees`.
+
+        Examples
+        --------
+        >>> Row("a", ours=0.52, paper=0.50).verdict, Row("a", ours=0.7, paper=0.5).verdict
+        ('agrees', 'higher')
+        """
+        if self.paper is None:
+            return ""
+        if agrees(self.ours, self.paper, self.error, self.n):
+            return "agrees"
+        return "higher" if self.ours > self.paper else "lower"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, the effects that decide it, and the numbers in words.
+
+    ``holds`` follows from the effects of all claims of an item, see :func:`judged`; None where the
+    runs cannot decide.
+    """
+
+    text: str
+    effects: Sequence[Effect]
+    evidence: str
+    holds: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return {True: "reproduced", False: "not reproduced", None: "undecided"}[self.holds]
+
+    @property
+    def weakest(self) -> Effect | None:
+        """The effect that speaks least for the claim, in standard errors where they are known."""
+        if not self.effects:
+            return None
+        return min(self.effects, key=_strength)
+
+
+def _strength(effect: Effect) -> float:
+    return effect.value / effect.error if effect.error else effect.value
+
+
+def judged(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Claims of one item, each with whether it holds by the one rule of the ledger.
+
+    Examples
+    --------
+    >>> claims = judged([Claim("a", [Effect(0.5, 0.1, 12)], ""), Claim("b", [], "")])
+    >>> [claim.verdict for claim in claims]
+    ['reproduced', 'undecided']
+    """
+    verdicts = decide([claim.effects for claim in claims])
+    return tuple(
+        replace(claim, effects=tuple(claim.effects), holds=holds)
+        for claim, holds in zip(claims, verdicts, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the runs of an item say."""
+
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    figure: Figure
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of the ledger.
+
+    Attributes
+    ----------
+    key : str
+        What the command calls it.
+    title : str
+    place : str
+        Figure, table or theorem of the paper.
+    measure : str
+        What the numbers of the table are.
+    scales : mapping of {"quick", "ledger", "paper"} to Scale
+    grids : callable
+        From a scale to the jobs.
+    extent : callable
+        From a scale to its words.
+    summarise : callable
+        From the results and the scale to the outcome.
+    notes : tuple of str
+        Readings chosen where the sources are silent or disagree.
+    reads_store : bool
+        Whether the results may come from a benchmark store instead.
+    judge : callable, optional
+        From the rows alone to the outcome, for an item whose rows each speak of one method, which
+        their labels begin with (``"xrf, single"``): such an item can be run in parts.
+    claims : callable, optional
+        From the rows by label to the claims, for an item whose rows decide all of them: such a
+        record can be judged anew without a run.
+    """
+
+    key: str
+    title: str
+    place: str
+    measure: str
+    scales: Mapping[str, Scale]
+    grids: Callable[[Scale], Sequence[Grid]]
+    extent: Callable[[Scale], str]
+    summarise: Callable[[Results, Scale], Outcome]
+    notes: tuple[str, ...] = ()
+    reads_store: bool = False
+    judge: Callable[[Sequence[Row]], Outcome] | None = None
+    claims: Callable[[Mapping[str, Row]], Sequence[Claim]] | None = None

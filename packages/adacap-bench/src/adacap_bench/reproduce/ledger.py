@@ -1,0 +1,56 @@
+"""The ledger page, from a folder of records."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from textwrap import wrap
+
+from adacap.files import write_text
+from adacap_bench.reproduce.evidence import read_folder
+from adacap_bench.reproduce.registry import items
+from adacap_bench.reproduce.text import ledger_text, readme_text
+
+__all__ = ["with_paragraph", "write_ledger"]
+
+_BEGIN, _END = "<!-- ledger: begin -->", "<!-- ledger: end -->"
+
+
+def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
+    """Write the ledger from all records of a folder, whose pictures it shows.
+
+    Parameters
+    ----------
+    records : Path
+        Folder of ``ITEM.json`` and ``ITEM.png``.
+    page : Path
+        Replaced if it exists.
+    readme : Path, optional
+        File whose paragraph between the marks ``<!-- ledger: begin -->`` and ``<!-- ledger: end
+        -->`` is written anew.
+    """
+    found = read_folder(records)
+    if readme is not None:
+        text = readme.read_text(encoding="utf-8")
+        write_text(readme, with_paragraph(text, readme_text(found, [*items()])), force=True)
+    folder = Path(os.path.relpath(records, page.parent)).as_posix()
+    return write_text(page, ledger_text(found, [*items()], folder=folder), force=True)
+
+
+def with_paragraph(text: str, paragraph: str) -> str:
+    r"""A text with the paragraph between the marks of the ledger replaced, wrapped at 120.
+
+    Examples
+    --------
+    >>> text = "<!-- ledger: begin -->\nold\n<!-- ledger: end -->\n"
+    >>> print(with_paragraph(text, "new"), end="")
+    <!-- ledger: begin -->
+    new
+    <!-- ledger: end -->
+    """
+    before, begin, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"The text has no paragraph between {_BEGIN!r} and {_END!r}.")
+    wrapped = "\n".join(wrap(paragraph, 120, break_long_words=False, break_on_hyphens=False))
+    return f"{before}{_BEGIN}\n{wrapped}\n{_END}{after}"

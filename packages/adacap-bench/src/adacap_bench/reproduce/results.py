@@ -1,0 +1,195 @@
+"""Records of the runs of one item, looked at by method and task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.exceptions import AdaCapError
+from adacap_bench.jobs import Record
+from adacap_bench.reproduce.item import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NoResultError", "Results", "UnfinishedError"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class NoResultError(AdaCapError):
+    """A study has no result to speak of: data absent, or every job failed."""
+
+
+class UnfinishedError(AdaCapError):
+    """The time limit was reached before the last job of a study.
+
+    Attributes
+    ----------
+    n_left, n_jobs : int
+        Jobs that were not begun, and jobs of the study.
+    """
+
+    def __init__(self, n_left: int, n_jobs: int) -> None:
+        super().__init__(f"{n_left} of {n_jobs} jobs are left.")
+        self.n_left = n_left
+        self.n_jobs = n_jobs
+
+
+class Results:
+    """Finished runs, in the order of task, split and seed.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Those without a result are only counted.
+    folder : path, optional
+        Data folder, for the true targets.
+
+    Examples
+    --------
+    >>> from adacap_bench.jobs import Job
+    >>> jobs = [Job("a", split, "ridge") for split in (1, 0)]
+    >>> metrics = [{"test_rmse": 0.5}, {"test_rmse": 0.3}]
+    >>> results = Results(
+    ...     Record(job, "ok", "", "regression", metrics=found) for job, found in zip(jobs, metrics)
+    ... )
+    >>> results.values("ridge")
+    array([0.3, 0.5])
+    """
+
+    def __init__(self, records: Iterable[Record], folder: str | Path | None = None) -> None:
+        every = sorted(records, key=lambda record: (record.job, record.created))
+        self.failed = [record for record in every if record.status not in ("ok", "imported")]
+        self.records = [record for record in every if record.status in ("ok", "imported")]
+        self.folder = folder
+        if not self.records:
+            raise NoResultError(_why_nothing(self.failed))
+
+    def of(self, method: str, task: str | None = None) -> list[Record]:
+        """Records of a method, on one task or on all."""
+        found = [
+            record
+            for record in self.records
+            if record.job.method == method and task in (None, record.job.task)
+        ]
+        if not found:
+            where = f" on {task}" if task else ""
+            raise NoResultError(f"No run of {method}{where} came to a result.")
+        return found
+
+    def values(self, method: str, metric: str = "test_rmse", task: str | None = None) -> Floats:
+        """One number per run: a metric, ``fit_seconds``, or an entry of the payload."""
+        return np.array([_value(record, metric) for record in self.of(method, task)])
+
+    def payloads(self, method: str, task: str | None = None) -> list[Mapping[str, Any]]:
+        """What the probes found."""
+        return [record.payload for record in self.of(method, task)]
+
+    def row(
+        self,
+        label: str,
+        method: str,
+        paper: float | None = None,
+        *,
+        metric: str = "test_rmse",
+        task: str | None = None,
+        digits: int = 4,
+        extra: Mapping[str, str] | None = None,
+    ) -> Row:
+        """Mean and spread of a metric as a row of the table.
+
+        ``extra`` maps titles to further metrics.
+        """
+        values = self.values(method, metric, task)
+        more = {
+            title: float(self.values(method, name, task).mean())
+            for title, name in (extra or {}).items()
+        }
+        by_experiment = self.by_experiment(method, metric, task)
+        return row_of(label, values, paper, digits=digits, extra=more, values_by=by_experiment)
+
+    def by_experiment(
+        self, method: str, metric: str = "test_rmse", task: str | None = None
+    ) -> dict[str, float]:
+        """The metric on each experiment: a split, or a seed where there is one split only.
+
+        Runs of several seeds on the same split are one experiment: their errors go together.
+        """
+        records = self.of(method, task)
+        several = len({record.job.task for record in records}) > 1
+        one = len({(record.job.task, record.job.split) for record in records}) == 1
+        groups: dict[str, list[float]] = {}
+        for record in records:
+            number = f"seed {record.job.seed}" if one else f"split {record.job.split}"
+            name = f"{record.job.task}, {number}" if several else number
+            groups.setdefault(name, []).append(_value(record, metric))
+        return {name: float(np.mean(values)) for name, values in groups.items()}
+
+    def has(self, method: str) -> bool:
+        """Whether a method came to a result anywhere."""
+        return any(record.job.method == method for record in self.records)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per run, as :meth:`adacap_bench.store.Store.frame` gives them."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    **vars(record.job),
+                    "task_name": record.task_name,
+                    "kind": record.kind,
+                    "category": record.category,
+                    "status": record.status,
+                    "fit_seconds": record.fit_seconds,
+                    "created": record.created,
+                    **record.metrics,
+                }
+                for record in self.records
+            ]
+        )
+
+    def targets(self, task: str, split: int) -> Floats:
+        """True targets of the test rows, standardised as the runs saw them."""
+        from adacap_bench.datasets import load_table
+        from adacap_bench.split import make_split
+
+        return np.asarray(make_split(load_table(task, folder=self.folder), split).y_test)
+
+
+def row_of(
+    label: str,
+    values: Floats,
+    paper: float | None = None,
+    *,
+    digits: int = 4,
+    extra: Mapping[str, float] | None = None,
+    values_by: Mapping[str, float] | None = None,
+) -> Row:
+    """Row of the mean of some numbers, one of each experiment unless they are given by name."""
+    spread = float(values.std(ddof=1)) if len(values) > 1 else None
+    by = values_by or {str(place): float(value) for place, value in enumerate(values)}
+    return Row(label, float(values.mean()), paper, spread, len(values), digits, extra or {}, by)
+
+
+def _value(record: Record, metric: str) -> float:
+    if metric in record.metrics:
+        return record.metrics[metric]
+    if metric in record.payload:
+        return float(record.payload[metric])
+    if metric == "fit_seconds":
+        return record.fit_seconds
+    known = ", ".join(sorted([*record.metrics, *record.payload, "fit_seconds"]))
+    raise NoResultError(f"{record.job.key()} has no {metric!r}. It has: {known}.")
+
+
+def _why_nothing(failed: list[Record]) -> str:
+    if not failed:
+        return "No job could be run. Are the data there? See: adacap data list."
+    lines = (failed[0].traceback or failed[0].status).strip().splitlines()
+    return f"All {len(failed)} jobs failed, the first with: {lines[-1]}"

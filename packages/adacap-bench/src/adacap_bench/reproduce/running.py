@@ -1,0 +1,219 @@
+"""From an item to its record: the benchmark's runner makes the results, the item reads them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adacap.exceptions import suggest
+from adacap.files.atomic import write_text
+from adacap_bench.jobs import Job, Record, now
+from adacap_bench.reproduce.drawing import write_html, write_png
+from adacap_bench.reproduce.evidence import Evidence, read_evidence
+from adacap_bench.reproduce.item import SCALES, Item, Scale
+from adacap_bench.reproduce.parts import joined, refuse_unlike, restricted
+from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError
+from adacap_bench.reproduce.text import record_text, table_rows
+from adacap_bench.runner import run
+from adacap_bench.store import Store
+
+__all__ = ["Machine", "reproduce", "write_all"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where jobs run and their results are kept.
+
+    Attributes
+    ----------
+    state : Path
+        Store of the jobs; what it holds is not run again.
+    store : Path or None
+        Benchmark store that items about the benchmark read instead of running anything.
+    engine, n_jobs, threads, address, folder
+        As of :func:`adacap_bench.runner.run`.
+    progress : bool
+    deadline : float or None
+        Moment of ``time.monotonic`` after which no job is begun; those running are finished.
+    """
+
+    state: Path
+    store: Path | None = None
+    engine: str = "local"
+    n_jobs: int = 1
+    threads: int = 1
+    address: str | None = None
+    folder: Path | None = None
+    progress: bool = False
+    deadline: float | None = None
+
+    def seconds_left(self) -> float | None:
+        """Until the deadline, if there is one; 0 after it."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+
+def reproduce(
+    item: Item,
+    machine: Machine,
+    scale: str = "ledger",
+    *,
+    splits: int | None = None,
+    seeds: int | None = None,
+    methods: Sequence[str] = (),
+    earlier: Evidence | None = None,
+) -> Evidence:
+    """Run what the state does not hold yet and compare with the paper.
+
+    Parameters
+    ----------
+    item : Item
+    machine : Machine
+    scale : {"quick", "ledger", "paper"}
+    splits, seeds : int, optional
+        Other numbers than those of the scale.
+    methods : sequence of str
+        Only these, of an item that can be run in parts; none means all.
+    earlier : Evidence, optional
+        Record of other methods at the same scale, made before, that these are to join.
+
+    Returns
+    -------
+    Evidence
+
+    Raises
+    ------
+    NoResultError
+        If there is nothing to compare: data absent, or every job failed.
+    UnfinishedError
+        If jobs are left at the machine's deadline; what was finished is kept.
+    ValueError
+        If the item cannot be run in parts, or the parts do not go together.
+    KeyboardInterrupt
+        If Ctrl-C ended it; what was finished is kept.
+    """
+    if scale not in SCALES:
+        raise ValueError(suggest(scale, SCALES, "scale"))
+    chosen = _changed(item.scales[scale], splits, seeds, machine.folder)
+    from_store = item.reads_store and machine.store is not None
+    name = scale if chosen == item.scales[scale] else "own"
+    part = restricted(item, chosen, methods) if methods else item
+    if earlier is not None:
+        refuse_unlike(item, earlier, name, methods)
+    results = _read_store(machine) if from_store else _run(part, chosen, machine)
+    outcome = item.summarise(results, chosen)
+    every = [*results.records, *results.failed]
+    evidence = Evidence(
+        item=item.key,
+        title=item.title,
+        place=item.place,
+        measure=item.measure,
+        scale=name,
+        extent=_store_extent(results) if from_store else part.extent(chosen),
+        command=_command(item, machine if from_store else None, scale, splits, seeds, methods),
+        created=max((record.created for record in every), default=now()),
+        versions=_versions(results.records),
+        n_jobs=len(every),
+        n_failed=len(results.failed),
+        core_seconds=sum(record.fit_seconds for record in results.records),
+        rows=tuple(outcome.rows),
+        claims=tuple(outcome.claims),
+        figure=outcome.figure,
+        notes=(*item.notes, *outcome.remarks),
+    )
+    return evidence if earlier is None else joined(item, earlier, evidence, item.extent(chosen))
+
+
+def write_all(evidence: Evidence, folder: Path) -> list[Path]:
+    """Write record, table, picture and page of one item; gives their paths.
+
+    The drawings need the extra ``report`` and are left out without it.
+    """
+    paths = [folder / f"{evidence.item}.{end}" for end in ("json", "md", "png", "html")]
+    if paths[0].exists() and not evidence.before:
+        evidence = replace(evidence, before=read_evidence(paths[0]).before)
+    evidence.write(paths[0])
+    text = record_text(evidence, picture=paths[2].name)
+    write_text(paths[1], text, force=True)
+    try:
+        write_png(evidence.figure, paths[2])
+        write_html(evidence.figure, evidence.title, paths[3], table_rows(evidence))
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        return paths[:2]
+    return paths
+
+
+def _changed(scale: Scale, splits: int | None, seeds: int | None, folder: Path | None) -> Scale:
+    return replace(scale, splits=splits or scale.splits, seeds=seeds or scale.seeds, folder=folder)
+
+
+def _run(item: Item, scale: Scale, machine: Machine) -> Results:
+    planned: set[tuple[Job, str]] = set()
+    reasons: list[str] = []
+    n_left = n_jobs = 0
+    for grid in item.grids(scale):
+        summary = run(
+            grid.tasks, grid.methods, grid.splits, grid.seeds, machine.state,
+            engine=machine.engine, n_jobs=machine.n_jobs, threads=machine.threads,
+            address=machine.address, folder=machine.folder, progress=machine.progress,
+            stop_after=machine.seconds_left(),
+        )  # fmt: skip
+        if summary.interrupted:
+            raise KeyboardInterrupt
+        n_left += summary.n_left
+        n_jobs += summary.n_jobs
+        planned.update(summary.planned)
+        reasons += [f"{one.method} on {one.task}: {one.reason}" for one in summary.skipped]
+    if n_left and machine.deadline is not None:
+        raise UnfinishedError(n_left, n_jobs)
+    with Store(machine.state, read_only=True) as store:
+        records = [r for r in store.records() if (r.job, r.settings_hash) in planned]
+    if not records and reasons:
+        raise NoResultError(f"{item.key} could not be run. {reasons[0]}")
+    return Results(records, machine.folder)
+
+
+def _read_store(machine: Machine) -> Results:
+    """Newest record of every job of a benchmark store, which is not written to."""
+    assert machine.store is not None
+    with Store(machine.store, read_only=True) as store:
+        records = store.records(predictions=False)
+    newest: dict[Job, Record] = {}
+    for record in sorted(records, key=lambda record: record.created):
+        newest[record.job] = record
+    return Results(newest.values(), machine.folder)
+
+
+def _store_extent(results: Results) -> str:
+    tasks = {record.job.task for record in results.records}
+    splits = {record.job.split for record in results.records}
+    methods = {record.job.method for record in results.records}
+    return f"{len(tasks)} tasks × up to {len(splits)} splits × {len(methods)} methods of a store"
+
+
+def _versions(records: Sequence[Record]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for record in sorted(records, key=lambda record: record.created):
+        found.update(record.versions)
+    return found
+
+
+def _command(
+    item: Item,
+    machine: Machine | None,
+    scale: str,
+    splits: int | None,
+    seeds: int | None,
+    methods: Sequence[str],
+) -> str:
+    words = ["adacap reproduce", item.key]
+    if machine is not None and machine.store is not None:
+        return " ".join([*words, "--store", machine.store.name])
+    words.append("--quick" if scale == "quick" else f"--scale {scale}")
+    words += [f"--splits {splits}"] if splits else []
+    words += [f"--seeds {seeds}"] if seeds else []
+    words += [f"--methods {','.join(methods)}"] if methods else []
+    return " ".join(words)

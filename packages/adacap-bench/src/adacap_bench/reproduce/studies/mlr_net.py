@@ -1,0 +1,345 @@
+"""Studies of the 2021 supplement on one setting of MLR-NN at a time (D6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+from adacap_bench.methods import Method
+from adacap_bench.reproduce.item import Item, Row, Scale
+from adacap_bench.reproduce.methods import training, variant
+from adacap_bench.reproduce.studies import mlr_numbers as paper
+from adacap_bench.reproduce.studies.mlr_numbers import BIKE, NAMES, QSAR, SLUMP, WHOLE
+from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
+from adacap_bench.reproduce.verdicts import Effect, contrast
+
+__all__ = ["STUDIES"]
+
+_ALL = (SLUMP, QSAR, BIKE)
+_EXTRA = {"iterations": "best_iter", "R² valid": "valid_score", "λ init": "lambda_init"}
+Numbers = Mapping[str, Mapping[Any, float]]
+
+
+def _method(name: str, preset: str = "mlr-2", **settings: Any) -> Method:
+    """MLR-NN with whole batches, as these studies have them, and a setting of one's own."""
+    whole = {"batch_size": WHOLE, **settings}
+    return variant(f"{preset}-{name}", preset, "AdaCap", probe=training, **whole)
+
+
+def _name(value: float) -> str:
+    """Number as part of a method's name."""
+    return f"{value:g}".replace(".", "p").replace("-", "m").replace("+", "")
+
+
+def _label(task: str, what: str, value: Any) -> str:
+    return f"{NAMES[task]}, {what} {value:g}"
+
+
+def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
+    def cells(scale: Scale) -> list[Cell]:
+        return [
+            Cell(_label(task, what, value), task, build(value), r2, "", value, NAMES[task])
+            for task in scale["tasks"]
+            for value, r2 in numbers[task].items()
+            if value <= scale["most"]
+        ]
+
+    return cells
+
+
+Measured = tuple[list[Effect], str]
+
+
+def _of(rows: Rows, numbers: Numbers, what: str) -> dict[str, dict[Any, Row]]:
+    """Rows by task and value, of what was measured."""
+    found = {
+        task: {
+            value: rows[_label(task, what, value)]
+            for value in values
+            if _label(task, what, value) in rows
+        }
+        for task, values in numbers.items()
+    }
+    return {task: values for task, values in found.items() if values}
+
+
+def _each(
+    numbers: Numbers, what: str, measure: Callable[[Mapping[Any, Row]], Measured]
+) -> Callable[[Rows], Measured]:
+    """Rule that must hold on every data set."""
+
+    def check(rows: Rows) -> Measured:
+        found = {task: measure(values) for task, values in _of(rows, numbers, what).items()}
+        evidence = "; ".join(f"{NAMES[task]}: {text}" for task, (_, text) in found.items())
+        return [effect for effects, _ in found.values() for effect in effects], evidence
+
+    return check
+
+
+def _above(high: Any, low: Any, by: float = 0.0) -> Callable[[Mapping[Any, Row]], Measured]:
+    def measure(values: Mapping[Any, Row]) -> Measured:
+        text = f"R² {values[low].ours:.3f} at {low:g}, {values[high].ours:.3f} at {high:g}"
+        return [contrast([(1, values[high]), (-1, values[low])], -by)], text
+
+    return measure
+
+
+def _near_best(value: Any, within: float) -> Callable[[Mapping[Any, Row]], Measured]:
+    """That no other setting is better by more than some R²."""
+
+    def measure(values: Mapping[Any, Row]) -> Measured:
+        best = max(values, key=lambda key: values[key].ours)
+        text = f"R² {values[value].ours:.3f} at {value:g}, best {values[best].ours:.3f} at {best:g}"
+        others = [row for key, row in values.items() if key != value]
+        return [contrast([(1, values[value]), (-1, row)], within) for row in others], text
+
+    return measure
+
+
+def _flat(within: float) -> Callable[[Mapping[Any, Row]], Measured]:
+    """That no two settings differ by more than some R²."""
+
+    def measure(values: Mapping[Any, Row]) -> Measured:
+        found = [row.ours for row in values.values()]
+        text = f"R² between {min(found):.3f} and {max(found):.3f}"
+        pairs = permutations(values.values(), 2)
+        return [contrast([(1, a), (-1, b)], within) for a, b in pairs], text
+
+    return measure
+
+
+def _below(value: Any, bound: float) -> Callable[[Mapping[Any, Row]], Measured]:
+    def measure(values: Mapping[Any, Row]) -> Measured:
+        return [contrast([(-1, values[value])], bound)], f"R² {values[value].ours:.3f}"
+
+    return measure
+
+
+def _scales(most: float, full_most: float) -> dict[str, Scale]:
+    return {
+        "quick": Scale(1, 1, {"tasks": (SLUMP,), "most": most}),
+        "ledger": Scale(10, 1, {"tasks": (SLUMP, QSAR), "most": most}),
+        "paper": Scale(100, 1, {"tasks": _ALL, "most": full_most}),
+    }
+
+
+def _extent(scale: Scale) -> str:
+    names = ", ".join(NAMES[task] for task in scale["tasks"])
+    return f"{names}: {scale.splits} splits × {scale.seeds} seeds"
+
+
+def _study(
+    key: str,
+    title: str,
+    what: str,
+    numbers: Numbers,
+    build: Callable[[Any], Method],
+    rules: list[Rule],
+    *,
+    most: float = float("inf"),
+    log_x: bool = True,
+    notes: tuple[str, ...] = (),
+    ledger: Scale | None = None,
+) -> Item:
+    return table_item(
+        key, title, f"Supplement of 2021, table of {title.lower()}",
+        cells=_cells(numbers, what, build),
+        rules=rules,
+        scales=_scales(most, float("inf")) | ({"ledger": ledger} if ledger else {}),
+        extent=_extent,
+        measure="Test R², mean over splits",
+        metric="test_r2",
+        digits=3,
+        extra=_EXTRA,
+        caption=f"Test R² of MLR-2 against {what}.",
+        x_label=what,
+        y_label="test R²",
+        log_x=log_x,
+        notes=("Batches are whole training parts, min(n, 2^14), as the section says.", *notes),
+    )  # fmt: skip
+
+
+def _depth_cells(scale: Scale) -> list[Cell]:
+    return [
+        Cell(
+            _label(task, "depth", depth), task,
+            variant(f"mlr-{depth}-depth", f"mlr-{depth}", "AdaCap", probe=training),
+            paper.DEPTH[task][depth - 1], "", depth, NAMES[task],
+        )
+        for task in scale["tasks"]
+        for depth in (1, 2, 3, 4)
+    ]  # fmt: skip
+
+
+def _depth_depends(rows: Rows) -> Measured:
+    """That no depth is the best everywhere: each is beaten by another one on some data set."""
+    best: dict[str, int] = {}
+    against: dict[int, list[Effect]] = {}
+    for task, numbers in paper.DEPTH.items():
+        labels = {depth: _label(task, "depth", depth) for depth in range(1, len(numbers) + 1)}
+        found = {depth: rows[label] for depth, label in labels.items() if label in rows}
+        if not found:
+            continue
+        best[NAMES[task]] = max(found, key=lambda depth: found[depth].ours)
+        for worse, better in permutations(found, 2):
+            effect = contrast([(1, found[better]), (-1, found[worse])])
+            against.setdefault(worse, []).append(effect)
+    text = "best depth " + ", ".join(f"{depth} on {name}" for name, depth in best.items())
+    if len(best) < 2:
+        return [], text
+    clearest = [max(every, key=lambda effect: effect.score or 0.0) for every in against.values()]
+    trials = max(len(every) for every in against.values())
+    return [replace(effect, trials=trials) for effect in clearest], text
+
+
+def _rule_is_good(rows: Rows) -> Measured:
+    effects, shown = [], []
+    for task, values in _of(rows, paper.LAMBDA, "λ_init").items():
+        chosen = rows[f"{NAMES[task]}, λ_init by rule"]
+        best = max(row.ours for row in values.values())
+        effects += [contrast([(1, chosen), (-0.97, row)]) for row in values.values()]
+        shown.append(f"{NAMES[task]}: R² {chosen.ours:.3f} by rule, best of the grid {best:.3f}")
+    return effects, "; ".join(shown)
+
+
+def _lambda_cells(scale: Scale) -> list[Cell]:
+    fixed = _cells(
+        paper.LAMBDA, "λ_init", lambda lam: _method(f"lambda-{_name(lam)}", lambda_init=lam)
+    )
+    by_rule = [
+        Cell(
+            f"{NAMES[task]}, λ_init by rule", task, _method("lambda-rule"),
+            paper.LAMBDA_BY_RULE[task], "by rule", 1e2, NAMES[task],
+        )
+        for task in scale["tasks"]
+    ]  # fmt: skip
+    return [*fixed(scale), *by_rule]
+
+
+STUDIES: tuple[Item, ...] = (
+    _study(
+        "d6-structured", "Structured dithering", "σ", paper.STRUCTURED,
+        lambda sigma: _method(f"structured-{_name(sigma)}", structured_dither=sigma),
+        [
+            Rule(
+                "σ = 1 is consistently good: within 0.03 of the best",
+                _each(paper.STRUCTURED, "σ", _near_best(1.0, 0.03)),
+            ),
+            Rule(
+                "Higher values of σ lead to a significant degradation",
+                _each(paper.STRUCTURED, "σ", _above(1.0, 3.0, 0.05)),
+            ),
+        ],
+        log_x=False,
+    ),
+    _study(
+        "d6-permutations", "Permutations", "T", paper.PERMUTATIONS,
+        lambda T: _method(f"permutations-{T}", n_permutations=T),
+        [
+            Rule(
+                "Permutations help: T = 16 is better than T = 0",
+                _each(paper.PERMUTATIONS, "T", _above(16, 0)),
+            ),
+            Rule(
+                "From T = 4 on little changes: T = 16 is within 0.02 of the best",
+                _each(paper.PERMUTATIONS, "T", _near_best(16, 0.02)),
+            ),
+        ],
+        most=256, log_x=False,
+    ),
+    table_item(
+        "d6-lambda", "Start of λ", "Supplement of 2021, table of λ_init",
+        cells=_lambda_cells,
+        rules=[
+            Rule("The rule is within 3 % of the best of the grid", _rule_is_good),
+            Rule(
+                "The start of λ is very impactful: 1000 is better than 0.001 by 0.1",
+                _each(paper.LAMBDA, "λ_init", _above(1e3, 1e-3, 0.1)),
+            ),
+        ],
+        scales=_scales(float("inf"), float("inf")),
+        extent=_extent,
+        measure="Test R², mean over splits",
+        metric="test_r2",
+        digits=3,
+        extra=_EXTRA,
+        caption="Test R² of MLR-2 against the start of λ; the rule is drawn at 100.",
+        x_label="λ_init",
+        y_label="test R²",
+        log_x=True,
+        notes=(
+            "λ_init = 0 of the table is left out: λ must be positive. In the published code it is "
+            "the plain net, without the ridge layer and without permutations.",
+        ),
+    ),
+    _study(
+        "d6-dither", "Dither of the target", "σ̃", paper.DITHER,
+        lambda sigma: _method(f"dither-{_name(sigma)}", target_dither=sigma),
+        [
+            Rule(
+                "Some noise on the target does not hurt: 0.03 is within 0.02 of none",
+                _each(paper.DITHER, "σ̃", _above(0.03, 0.0, -0.02)),
+            ),
+            Rule(
+                "Its scale matters little: R² varies by less than 0.05",
+                _each(paper.DITHER, "σ̃", _flat(0.05)),
+            ),
+        ],
+        log_x=False,
+    ),
+    _study(
+        "d6-width", "Width", "J", paper.WIDTH,
+        lambda J: _method(f"width-{J}", width=J),
+        [
+            Rule(
+                "Wide nets generalise better: 1024 above 16",
+                _each(paper.WIDTH, "J", _above(1024, 16)),
+            ),
+            Rule(
+                "J = 1024 is good: within 0.03 of the best",
+                _each(paper.WIDTH, "J", _near_best(1024, 0.03)),
+            ),
+        ],
+        most=1024,
+    ),
+    _study(
+        "d6-batch", "Batch size", "batch", paper.BATCH,
+        lambda size: _method(f"batch-{size}-frozen", batch_size=size, reading="frozen-head"),
+        [
+            Rule(
+                "As big as possible: the whole training part is better than batches of 16",
+                _each(paper.BATCH, "batch", _above(WHOLE, 16)),
+            ),
+            Rule(
+                "A batch of one row learns nothing: R² below 0.1",
+                _each(paper.BATCH, "batch", _below(1, 0.1)),
+            ),
+        ],
+        notes=(
+            f"{WHOLE} stands for the whole training part.",
+            "The output layer is the one that the minibatch of the best iteration gave (reading "
+            "frozen-head): solved again on all rows, a batch of one row has R² near 0.5.",
+        ),
+        ledger=Scale(10, 1, {"tasks": (SLUMP,), "most": float("inf")}),
+    ),
+    table_item(
+        "d6-depth", "Depth", "Supplement of 2021, table of depths",
+        cells=_depth_cells,
+        rules=[Rule("The best depth depends on the data", _depth_depends)],
+        scales={
+            "quick": Scale(1, 1, {"tasks": ("mlr-regression12", SLUMP)}),
+            "ledger": Scale(2, 1, {"tasks": ("mlr-regression12", SLUMP, "mlr-regression2", QSAR)}),
+            "paper": Scale(100, 1, {"tasks": tuple(paper.DEPTH)}),
+        },
+        extent=_extent,
+        measure="Test R², mean over splits",
+        metric="test_r2",
+        digits=3,
+        extra=_EXTRA,
+        caption="Test R² of MLR-1 to MLR-4.",
+        x_label="hidden layers",
+        y_label="test R²",
+    ),
+)  # fmt: skip

@@ -1,0 +1,196 @@
+"""Items that are a table: one number of the paper per task and method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adacap_bench.methods import Method
+from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.results import NoResultError, Results
+from adacap_bench.reproduce.verdicts import Effect
+
+__all__ = ["Cell", "Rows", "Rule", "table_item"]
+
+Rows = Mapping[str, Row]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the paper's table and how to measure it.
+
+    Attributes
+    ----------
+    label : str
+        Of the row; rules look it up by that.
+    task : str
+        Key of the catalogue.
+    method : Method or str
+    paper : float or None
+    series : str
+        Curve of the figure it belongs to.
+    x : number or str
+        Its place on that curve.
+    panel : str
+        Title of the axes, where the figure has several.
+    splits, seeds : sequence of int, optional
+        Of its own, where they are not those of the scale.
+    """
+
+    label: str
+    task: str
+    method: Method | str
+    paper: float | None = None
+    series: str = ""
+    x: Any = None
+    panel: str = ""
+    splits: Sequence[int] | None = None
+    seeds: Sequence[int] | None = None
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method."""
+        return self.method if isinstance(self.method, str) else self.method.name
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A claim of the paper and the effects of the rows that decide it.
+
+    ``measure`` gives the effects and the evidence in words; it may fail with ``KeyError`` where the
+    scale leaves out a row, and then the claim is undecided.
+    """
+
+    text: str
+    measure: Callable[[Rows], tuple[Sequence[Effect], str]]
+
+    def claim(self, rows: Rows) -> Claim:
+        """Apply the rule."""
+        try:
+            effects, evidence = self.measure(rows)
+        except KeyError as error:
+            effects, evidence = (), f"this scale has no row {error}"
+        return Claim(self.text, tuple(effects), evidence)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Grids and summary of a table, from its cells."""
+
+    cells: Callable[[Scale], Sequence[Cell]]
+    rules: Sequence[Rule]
+    metric: str
+    caption: str
+    x_label: str
+    y_label: str
+    digits: int = 4
+    log_x: bool = False
+    log_y: bool = False
+    bars: bool = False
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    def grids(self, scale: Scale) -> list[Grid]:
+        grids: dict[tuple[str, tuple[int, ...], tuple[int, ...]], dict[str, Method | str]] = {}
+        for cell in self.cells(scale):
+            splits = tuple(range(scale.splits) if cell.splits is None else cell.splits)
+            seeds = tuple(range(scale.seeds) if cell.seeds is None else cell.seeds)
+            grids.setdefault((cell.task, splits, seeds), {})[cell.method_name] = cell.method
+        return [
+            Grid([task], list(methods.values()), splits, seeds)
+            for (task, splits, seeds), methods in grids.items()
+        ]
+
+    def summarise(self, results: Results, scale: Scale) -> Outcome:
+        pairs: list[tuple[Cell, Row]] = []
+        missing = []
+        for cell in self.cells(scale):
+            try:
+                pairs.append((cell, self._row(results, cell)))
+            except NoResultError as error:
+                missing.append(f"{cell.label} is absent: {error}")
+        rows = {cell.label: row for cell, row in pairs}
+        return Outcome(list(rows.values()), self.claims(rows), self._figure(pairs), missing)
+
+    def claims(self, rows: Rows) -> list[Claim]:
+        return [rule.claim(rows) for rule in self.rules]
+
+    def _row(self, results: Results, cell: Cell) -> Row:
+        extra = self.extra
+        if extra:
+            known = results.of(cell.method_name, cell.task)[0]
+            extra = {
+                title: name
+                for title, name in extra.items()
+                if name in known.payload or name == "fit_seconds"
+            }
+        return results.row(
+            cell.label, cell.method_name, cell.paper,
+            metric=self.metric, task=cell.task, digits=self.digits, extra=extra,
+        )  # fmt: skip
+
+    def _figure(self, pairs: Sequence[tuple[Cell, Row]]) -> Figure:
+        panels = []
+        for title in dict.fromkeys(cell.panel for cell, _ in pairs):
+            here = [(cell, row) for cell, row in pairs if cell.panel == title]
+            series = [
+                one
+                for name in dict.fromkeys(cell.series for cell, _ in here)
+                for one in _series(name, [pair for pair in here if pair[0].series == name], self)
+            ]
+            x_label, y_label = (self.y_label, "") if self.bars else (self.x_label, self.y_label)
+            log_x, log_y = (self.log_y, False) if self.bars else (self.log_x, self.log_y)
+            panels.append(Panel(title, x_label, y_label, tuple(series), log_x=log_x, log_y=log_y))
+        return Figure(self.caption, tuple(panels))
+
+
+def _series(name: str, here: Sequence[tuple[Cell, Row]], table: _Table) -> list[Series]:
+    """Our curve, and the paper's where it gives numbers."""
+    places = tuple(cell.x for cell, _ in here)
+    ours = tuple(row.ours for _, row in here)
+    error = tuple(row.error or 0.0 for _, row in here)
+    label = f"{name}, ours" if name else "ours"
+    found = [Series(label, places, ours, error, "bar" if table.bars else "line")]
+    known = [(cell.x, cell.paper) for cell, _ in here if cell.paper is not None]
+    if known:
+        label = f"{name}, paper" if name else "paper"
+        x, y = zip(*known, strict=True)
+        found.append(Series(label, x, y, (), "bar" if table.bars else "dashed"))
+    return found
+
+
+def table_item(
+    key: str,
+    title: str,
+    place: str,
+    *,
+    cells: Callable[[Scale], Sequence[Cell]],
+    rules: Sequence[Rule],
+    scales: Mapping[str, Scale],
+    extent: Callable[[Scale], str],
+    measure: str = "Test RMSE, targets standardised",
+    metric: str = "test_rmse",
+    notes: tuple[str, ...] = (),
+    **looks: Any,
+) -> Item:
+    """Item of a table of the paper.
+
+    Parameters
+    ----------
+    key, title, place, scales, extent, measure, notes
+        As of :class:`~adacap_bench.reproduce.item.Item`.
+    cells : callable
+        From a scale to the cells that it measures.
+    rules : sequence of Rule
+    metric : str
+        Of the benchmark's records.
+    **looks
+        Of the figure: ``caption``, ``x_label``, ``y_label``, ``log_x``, ``log_y``, ``bars``;
+        of the table: ``digits``, ``extra``.
+    """
+    table = _Table(cells, rules, metric, **looks)
+    return Item(
+        key, title, place, measure, scales, table.grids, extent, table.summarise, notes,
+        claims=table.claims,
+    )  # fmt: skip

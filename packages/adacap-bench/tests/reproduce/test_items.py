@@ -1,0 +1,120 @@
+"""Every item of the ledger: its jobs exist, its summary can be made, its claims can fail."""
+
+import json
+
+import numpy as np
+import pytest
+
+from adacap_bench.reproduce import SCALES, find_items, items
+from adacap_bench.reproduce.drawing import _draw_panel
+from adacap_bench.reproduce.evidence import read_evidence
+from adacap_bench.reproduce.figure import Panel, Series
+from adacap_bench.reproduce.item import Row
+from adacap_bench.reproduce.registry import UnknownItemError
+from adacap_bench.reproduce.running import Machine, reproduce, write_all
+from adacap_bench.reproduce.studies.benchmark import _leads
+from adacap_bench.reproduce.verdicts import decide
+
+STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "depth"}
+
+
+def test_the_ledger_has_all_figures_tables_and_studies():
+    expected = {f"c{number}" for number in range(1, 13)} | {f"d6-{name}" for name in STUDIES}
+    expected |= {"d6-ablation", "d6-ablation-bagged", "n1", "n2", "n3"}
+    assert set(items()) == expected
+
+
+def test_an_unknown_item_gets_a_suggestion():
+    with pytest.raises(UnknownItemError, match="Did you mean 'c10'"):
+        find_items(["c100"])
+
+
+@pytest.mark.parametrize("scale", ["quick", "ledger"])
+@pytest.mark.parametrize("key", items())
+def test_every_item_sums_up_its_jobs(key, scale, made_up, no_targets, monkeypatch, tmp_path):
+    item = items()[key]
+    monkeypatch.setattr(
+        "adacap_bench.reproduce.running._run", lambda item, scale, machine: made_up(item, scale)
+    )
+    evidence = reproduce(item, Machine(tmp_path / "state.sqlite"), scale)
+    assert evidence.rows
+    assert evidence.claims
+    assert all(claim.evidence for claim in evidence.claims)
+    assert evidence.scale == scale
+    if scale == "ledger":
+        assert not any("this scale has no row" in claim.evidence for claim in evidence.claims)
+    path = tmp_path / "record.json"
+    evidence.write(path)
+    assert path.stat().st_size < 100_000
+    back = read_evidence(path)
+    assert [row.label for row in back.rows] == [row.label for row in evidence.rows]
+    assert back.to_json() == evidence.to_json()
+
+
+@pytest.mark.parametrize("key", items())
+def test_names_of_methods_are_unique_within_an_item(key):
+    for scale in SCALES:
+        built = {}
+        for grid in items()[key].grids(items()[key].scales[scale]):
+            for method in grid.methods:
+                name = method if isinstance(method, str) else method.name
+                assert built.setdefault(name, repr(method)) == repr(method)
+
+
+@pytest.mark.parametrize(("share", "leads"), [(0.9, True), (0.1, False), (0.5, None)])
+def test_a_shared_lead_decides_nothing(share, leads):
+    ours = (np.arange(40) < 40 * share).astype(float)
+    assert decide([_leads("a", {"a": ours, "b": 1 - ours, "never": np.zeros(40)})]) == [leads]
+
+
+def test_verdicts_of_rows():
+    assert Row("a", 1.05, 1.0).verdict == "agrees"
+    assert Row("a", 1.5, 1.0, spread=1.0, n=4).verdict == "higher"  # four runs are too few
+    assert Row("a", 1.5, 1.0, spread=1.0, n=10).verdict == "agrees"  # two standard errors
+    assert Row("a", 1.5, 1.0, spread=0.1, n=4).verdict == "higher"
+    assert Row("a", 0.5, 1.0).verdict == "lower"
+    assert Row("a", 0.5).verdict == ""
+
+
+@pytest.mark.parametrize(("shift", "verdict"), [(0.0, "reproduced"), (0.3, "not reproduced")])
+def test_a_claim_follows_the_numbers(shift, verdict, made_up, monkeypatch, tmp_path):
+    """Dropout hurts, unless the runs without it are the worst."""
+    item = items()["c8"]
+
+    def shifted(item, scale, machine):
+        results = made_up(item, scale)
+        for record in results.records:
+            drop = int(record.job.method.split("-drop-")[1].split("-")[0])
+            norm = record.job.method.endswith("-norm")
+            record.metrics["test_rmse"] = 0.1 + 0.01 * drop + 0.005 * norm + shift * (drop == 0)
+        return results
+
+    monkeypatch.setattr("adacap_bench.reproduce.running._run", shifted)
+    evidence = reproduce(item, Machine(tmp_path / "state.sqlite"), "ledger")
+    assert evidence.claims[0].verdict == verdict
+    assert (evidence.verdict == "reproduced") == (verdict == "reproduced")
+
+
+def test_files_of_an_item(made_up, no_targets, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(
+        "adacap_bench.reproduce.running._run", lambda item, scale, machine: made_up(item, scale)
+    )
+    for key in ("c1", "c8", "c10"):  # shades, curves, bars
+        evidence = reproduce(items()[key], Machine(tmp_path / "state.sqlite"), "quick")
+        paths = write_all(evidence, tmp_path)
+        assert [path.suffix for path in paths] == [".json", ".md", ".png", ".html"]
+        assert paths[2].read_bytes().startswith(b"\x89PNG")
+        assert "data-chart" in paths[3].read_text(encoding="utf-8")
+        assert json.loads(paths[0].read_text(encoding="utf-8"))["item"] == key
+
+
+def test_bars_bear_their_names():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure as Canvas
+
+    axes = Canvas().add_subplot()
+    ours = Series("ours", ("a", "b"), (1.0, 2.0), style="bar")
+    paper = Series("paper", ("b",), (3.0,), style="bar")
+    _draw_panel(axes, Panel("bars", series=(ours, paper)), ["ours", "paper"])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]

@@ -1,0 +1,56 @@
+"""The rule of every command of adacap: a missing file is a wrong command line, exit code 2."""
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from adacap_bench.cli import bench, data, reproduce
+
+# Arguments that name a file which is not there, for every command that takes one.
+MISSING = {
+    bench.app: {
+        "run": ["--suite", "no.csv"],
+        "import": ["no.csv"],
+        "methods": ["--plugin", "no.py"],
+        "status": ["no.sqlite"],
+        "report": ["no.sqlite"],
+    },
+    data.app: {
+        "list": ["--suite", "no.csv"],
+        "show": ["no.csv"],
+        "fetch": ["no.csv"],
+        "verify": ["no.csv"],
+    },
+}
+
+
+def ends_so(app, words):
+    result = CliRunner().invoke(app, words)
+    gone = next(word for word in words if word.startswith("no."))
+    return result.exit_code == 2 and gone in result.stderr and not result.stdout
+
+
+def test_a_missing_file_is_a_wrong_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for app, missing in MISSING.items():
+        for command in get_command(app).commands:  # a new command says above what it reads
+            assert ends_so(app, [command, *missing[command]]), command
+    assert ends_so(reproduce.app, ["c5", "--quick", "--store", "no.sqlite"])
+
+
+def test_a_bad_input_is_a_failure_not_a_wrong_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"\xff\xfe neither text nor a store" * 40)
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "c8.json").write_text("{}", encoding="utf-8")
+    for app, words in (
+        (bench.app, ["import", "bad"]),
+        (bench.app, ["status", "bad"]),
+        (bench.app, ["report", "bad"]),
+        (bench.app, ["methods", "--plugin", "bad"]),
+        (data.app, ["show", "empty.csv"]),
+        (reproduce.app, ["ledger", "-o", "."]),
+    ):
+        result = CliRunner().invoke(app, words)
+        assert (result.exit_code, result.stdout) == (1, ""), words
+        assert result.stderr.startswith("Error: "), words

@@ -1,0 +1,226 @@
+"""A quick comparison: cheap stand-ins of each kind of model, in the same folds, a few times over.
+
+- *linear*: ridge or logistic regression, its penalty by leave-one-out error;
+- *trees*: boosted symmetric trees, and extremely randomised ones;
+- *adacap*: a blend of kernel, boosting and both linear members, as ``quality="fast"`` has them. Its
+  weights for a fold come from the other folds, so that its error is as honest as theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from adacap.comparison.results import corrected_error
+from adacap.encodings import fit_encoding
+from adacap.estimators.rows import fold_rows
+from adacap.members.blend import blend_weights, class_weights, log_loss
+from adacap.members.boosting import BoostingSettings, fit_boosting
+from adacap.members.fold_data import FoldData
+from adacap.members.forest import fit_extra_trees
+from adacap.members.kernel import KernelSettings, fit_kernel
+from adacap.members.linear import fit_linear
+from adacap.nn.predictors import Encoded, Frozen
+
+__all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+
+KINDS = ("adacap", "linear", "trees")
+ADACAP = ("kernel", "boosting", "ridge", "ridge:bins")  # what the stand-in of AdaCap blends
+TREES = {"boosting": "boosted trees", "trees": "a forest of extremely randomised trees"}
+N_FOLDS = 5
+_KERNEL = KernelSettings(n_steps=60, most_trained=120, most_solved=1000)
+_BOOSTING = BoostingSettings(n_trees=100, rate=0.2)
+_N_TREES = 40
+
+_FIT: dict[str, Callable[[FoldData], tuple[Any, ...]]] = {
+    "ridge": fit_linear,
+    "ridge:bins": fit_linear,
+    "kernel": lambda data: fit_kernel(data, _KERNEL),
+    "boosting": lambda data: fit_boosting(data, _BOOSTING),
+    "trees": lambda data: fit_extra_trees(data, n_trees=_N_TREES),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Quick:
+    """Errors of stand-ins on rows they had not seen.
+
+    Attributes
+    ----------
+    errors : dict of str to ndarray of shape (n_splits,)
+        RMSE in standard deviations of the target, or log-loss, by member and split; those of the
+        blend under ``"adacap"``.
+    outputs : dict of str to ndarray of shape (n_rows, n_out)
+        Out-of-fold outputs of the first repetition.
+    fold : ndarray of shape (n_rows,)
+        Fold of each row in it; -1 for the few that are in none.
+    kernel : FittedKernel
+    seconds : float
+        Of this thread, whatever else the machine was doing.
+    """
+
+    errors: Mapping[str, Floats]
+    outputs: Mapping[str, Floats]
+    fold: Codes
+    kernel: Any
+    seconds: float
+
+    @property
+    def best_trees(self) -> str:
+        """The member of trees with the lower error."""
+        return min(TREES, key=lambda name: float(self.errors[name].mean()))
+
+    def of_kind(self, kind: str) -> Floats:
+        """Errors of a kind of model, split by split."""
+        return self.errors[{"linear": "ridge", "trees": self.best_trees}.get(kind, kind)]
+
+    def ratio(self, kind: str) -> tuple[float, float]:
+        """Logarithm of a kind's error over AdaCap's, and its standard error over splits."""
+        logs = np.log(self.of_kind(kind) / self.errors["adacap"])
+        return float(logs.mean()), float(corrected_error(logs, 1 / (N_FOLDS - 1)))
+
+
+def repeats_for(n_rows: int) -> int:
+    """Repetitions of the folds: more where there are few rows, and a repetition costs little.
+
+    Examples
+    --------
+    >>> repeats_for(80), repeats_for(500)
+    (3, 2)
+    """
+    return 3 if n_rows <= 150 else 2 if n_rows <= 600 else 1
+
+
+def compare_quickly(
+    x: Tensor,
+    targets: Tensor,
+    loss: str,
+    seed: int = 0,
+    on_fit: Callable[[int, int, str], None] | None = None,
+) -> Quick:
+    """Fit the stand-ins in folds, and score each where it has not looked.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n, d)
+        Encoded rows.
+    targets : Tensor of shape (n, c)
+        Coded as the loss wants them.
+    loss : {"rmse", "bce", "ce"}
+    seed : int
+    on_fit : callable, optional
+        Called with the fits done, the fits in all and the name of the one that is next.
+
+    Examples
+    --------
+    >>> x = torch.linspace(-2, 2, 120)[:, None]
+    >>> quick = compare_quickly(x, torch.sin(2 * x), "rmse")
+    >>> bool(quick.ratio("linear")[0] > 1)  # a straight line is far behind
+    True
+    """
+    start, n_repeats = time.thread_time(), repeats_for(len(x))
+    encoded = {"": x, "bins": Encoded(fit_encoding("bins", x.numpy()))(x)}
+    found: list[dict[str, Floats]] = []
+    first: tuple[dict[str, Floats], Codes, Any] | None = None
+    for repeat in range(n_repeats):
+        fold = _folds(len(x), _strata(targets, loss), seed + repeat)
+        outputs: dict[str, Floats] = {}
+        kernel: Any = None
+        for i, name in enumerate(_FIT):
+            if on_fit is not None:
+                on_fit(repeat * len(_FIT) + i, n_repeats * len(_FIT), name)
+            own = encoded[name.partition(":")[2]]
+            data = FoldData(own, targets, None, fold, N_FOLDS, seed + repeat, loss)
+            outputs[name], fitted = out_of_fold(data, _FIT[name])
+            kernel = fitted if name == "kernel" else kernel
+        codes = fold.numpy().astype(np.intp)
+        found.append(_errors(outputs, _scored(targets, loss), codes, loss))
+        first = first or (outputs, codes, kernel)
+    assert first is not None
+    errors = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+    return Quick(errors, *first, time.thread_time() - start)
+
+
+def out_of_fold(
+    data: FoldData, fit: Callable[[FoldData], tuple[Any, ...]]
+) -> tuple[Floats, tuple[Any, ...]]:
+    """Outputs for each row by the model that has not seen its fold, and the fitted model."""
+    fitted = fit(data)
+    frozen = Frozen(fitted[0], fitted[1]).eval()
+    found = torch.zeros(data.n_rows, frozen.predictor.n_out, dtype=torch.float64)
+    with torch.inference_mode():
+        for k in range(data.k):
+            rows = (data.fold == k).nonzero()[:, 0]
+            found[rows] = frozen.fold(k).each(data.x[rows])[0]
+    return found.numpy(), fitted
+
+
+def _folds(n_rows: int, strata: Codes | None, seed: int) -> Tensor:
+    fold = torch.full((n_rows,), -1)
+    rng = np.random.default_rng([seed, 22])
+    for k, (_, valid) in enumerate(fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)):
+        fold[torch.from_numpy(valid)] = k
+    return fold
+
+
+def _strata(targets: Tensor, loss: str) -> Codes | None:
+    if loss == "rmse":
+        return None
+    codes = targets[:, 0] > 0 if loss == "bce" else targets.argmax(1)
+    return np.asarray(codes.numpy()).astype(np.intp)
+
+
+def _scored(targets: Tensor, loss: str) -> Floats:
+    """Targets as errors are taken of them: classes as shares of 0 and 1."""
+    coded = (targets + 1) / 2 if loss == "bce" else targets
+    return np.asarray(coded.double().numpy())
+
+
+def _errors(
+    outputs: Mapping[str, Floats], targets: Floats, fold: Codes, loss: str
+) -> dict[str, Floats]:
+    """Error of each member and of the blend, fold by fold.
+
+    Outputs for classes are scaled by the temperature that the other folds ask for, as whoever uses
+    their probabilities would do.
+    """
+    blended = _blend([outputs[name] for name in ADACAP], targets, fold, loss)
+    every = {**outputs, "adacap": blended}
+    if loss != "rmse":
+        every |= {name: _blend([out], targets, fold, loss) for name, out in outputs.items()}
+    parts = [fold == k for k in range(N_FOLDS)]
+    return {
+        name: np.array([max(_error(out[part], targets[part], loss), 1e-12) for part in parts])
+        for name, out in every.items()
+    }
+
+
+def _error(outputs: Floats, targets: Floats, loss: str) -> float:
+    if loss == "rmse":
+        return float(np.sqrt(np.mean((outputs - targets) ** 2)))
+    return log_loss(outputs, targets)
+
+
+def _blend(members: Sequence[Floats], targets: Floats, fold: Codes, loss: str) -> Floats:
+    """Outputs of the blend, each fold with the weights that the other folds give."""
+    stacked = np.stack(members)
+    found = np.zeros_like(members[0])
+    for k in range(N_FOLDS):
+        others, own = (fold != k) & (fold >= 0), fold == k
+        if loss == "rmse":
+            residuals = (stacked[:, others] - targets[others]).reshape(len(stacked), -1)
+            weights = blend_weights(residuals)
+        else:
+            weights = class_weights(stacked[:, others], targets[others])
+        found[own] = np.tensordot(weights, stacked[:, own], 1)
+    return found

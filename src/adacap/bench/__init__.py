@@ -1,1 +1,0 @@
-"""The benchmark: tasks × splits × methods, run, stored and reported."""

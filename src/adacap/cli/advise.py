@@ -1,0 +1,80 @@
+"""``adacap advise``: what a table is like, and which kind of model should win on it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adacap.cli.common import (
+    AsJson,
+    DateFormat,
+    Decimal,
+    Encoding,
+    Separator,
+    UsageError,
+    command,
+    note,
+    print_json,
+    print_table,
+    say,
+    text_options,
+)
+from adacap.cli.fit import Data, Drop, TaskOption
+from adacap.progress import Steps
+
+__all__ = ["advise"]
+
+_MOST_ROWS = 20_000  # read to draw from
+
+
+@command
+def advise(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    task: TaskOption = "auto",
+    drop: Drop = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of rows drawn, folds and forests.")] = 0,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    date_format: DateFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say in seconds whether AdaCap, a linear model or trees should win on a table, and why.
+
+    Also: noise, memorisation, linearity, outliers, a target transform, columns at risk, the cost.
+    """
+    from adacap.advice import advise as advise_on
+    from adacap.cli.tables import load_rows
+
+    text = text_options(separator, decimal, encoding, date_format)
+    loaded = load_rows(
+        data, [target], task, None, drop=drop or [], max_rows=_MOST_ROWS, seed=seed, text=text
+    )
+    if len(loaded.target.names) > 1:
+        raise UsageError("advise looks at one target at a time.")
+    for line in loaded.notes:
+        note(line)
+    with Steps("Comparing", unit="fits") as steps:
+
+        def on_fit(done: int, total: int, name: str) -> None:
+            steps.total = total
+            steps.update(done, text=name)
+
+        found = advise_on(
+            loaded.X, loaded.target.y, task=loaded.target.task, random_state=seed, on_fit=on_fit
+        )
+    if as_json:
+        print_json({**loaded.facts(), **found.to_dict()})
+        return
+    say(f"{data.name}: target {target} ({loaded.target.task}). {found.headline}")
+    say()
+    print_table(found.titles, found.rows(), best=0)
+    say()
+    for reason in found.reasons:
+        say(f"- {reason}")
+    if found.columns:
+        say()
+        cells = [[one.column, one.risk, one.note] for one in found.columns]
+        print_table(["column at risk", "risk", "what to know"], cells, n_text=3)

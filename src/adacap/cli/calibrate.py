@@ -1,0 +1,96 @@
+"""``adacap calibrate``: intervals, sets and probabilities by rows that training never saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adacap.cli.common import AsJson, Force, KeyFile, UsageError, command, print_json, say
+
+__all__ = ["calibrate"]
+
+
+@command
+def calibrate(
+    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    data: Annotated[Path, typer.Argument(help="Table of fresh rows, with the target.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; by default MODEL itself is replaced."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Target columns, if the model does not know their names."),
+    ] = None,
+    key_file: KeyFile = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take errors on fresh rows, so that intervals promise their coverage.
+
+    The rows must be new to the model: neither trained on nor used to choose it. Predictions stay as
+    they are; the probabilities of a classifier get a new temperature. A signed file is signed anew.
+    """
+    from adacap.cli.loading import load_model, read_key
+    from adacap.files import check_writable
+    from adacap.modelfile.archive import read
+
+    place = model if output is None else output
+    check_writable(place, force or output is None)
+    estimator = load_model(model, key_file)
+    key = read_key(key_file)
+    if key is None and read(model).comment:
+        raise UsageError(f"{model} is signed. Give its key, to sign it anew: --key-file FILE.")
+    X, y = _rows(estimator, data, target or [])
+    estimator.calibrate(X, y)
+    estimator.save(place, force=force or output is None, key=key)
+    own = estimator.sets_ if hasattr(estimator, "predict_proba") else estimator.intervals_
+    promise = own.describe(0.9)
+    if as_json:
+        facts = {"model": str(model), "data": str(data), "output": str(place), "rows": len(y)}
+        print_json({**facts, "method": own.resolve("auto"), "promise": promise})
+        return
+    say(f"{place}: calibrated on {len(y):,} rows of {data.name}.")
+    say(f"90 % by {promise}")
+
+
+def _rows(estimator: Any, data: Path, target: list[str]) -> tuple[Any, Any]:
+    """Columns of the model and targets of the rows that have one."""
+    import numpy as np
+    import pyarrow as pa
+
+    from adacap.cli.loading import file_kinds, find_columns
+    from adacap.cli.targets import read_target
+    from adacap.files import open_table
+
+    names = [name for text in target for name in text.split(",")] or list(
+        estimator.provenance_.targets
+    )
+    if not names:
+        raise UsageError("The model does not know the name of its target. Give it: --target NAME.")
+    source = open_table(data, [*(estimator.encoder_.names_ or ()), *names])
+    if missing := [name for name in names if name not in source.names]:
+        raise UsageError(
+            f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
+        )
+    found = find_columns(estimator, source)
+    columns = [n for n in source.names if n not in names] if found is None else found
+    kinds = file_kinds(estimator, columns)
+    batches = source.batches([*columns, *names], kinds=kinds)
+    table = pa.concat_tables([_table(batch) for batch in batches])
+    task = "classification" if hasattr(estimator, "predict_proba") else "regression"
+    own = read_target(table, names, task)
+    X = table.select(columns).take(np.flatnonzero(own.known))
+    if estimator.encoder_.names_ is None:
+        from adacap.cli.predict import as_matrix
+
+        return as_matrix(X), own.y
+    return X, own.y
+
+
+def _table(batch: Any) -> Any:
+    import pyarrow as pa
+
+    return batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])

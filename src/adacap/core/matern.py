@@ -1,0 +1,46 @@
+"""The Matérn-5/2 kernel, with a scale per column."""
+
+import math
+
+from torch import Tensor, baddbmm, exp
+
+__all__ = ["matern", "matern_and_slope"]
+
+_ROOT5 = math.sqrt(5.0)
+
+
+def matern(a: Tensor, b: Tensor, scale: Tensor) -> Tensor:
+    """Kernel ``(1 + r + r²/3)·exp(-r)`` with ``r = √5·‖(a - b)·scale‖``.
+
+    Parameters
+    ----------
+    a : Tensor of shape (n, d) or (k, n, d)
+    b : Tensor of shape (m, d) or (k, m, d)
+    scale : Tensor of shape (k, d)
+        What columns are multiplied with, in each of k kernels.
+
+    Returns
+    -------
+    Tensor of shape (k, n, m)
+
+    Examples
+    --------
+    >>> import torch
+    >>> matern(torch.zeros(1, 2), torch.zeros(3, 2), torch.ones(4, 2)).shape
+    torch.Size([4, 1, 3])
+    """
+    r = _distance(a, b, scale)
+    return (1 + r + r.square() / 3) * exp(-r)
+
+
+def matern_and_slope(a: Tensor, b: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    """:func:`matern`, and its derivative by the squared distance of scaled rows."""
+    r = _distance(a, b, scale)
+    fade = exp(-r)
+    return (1 + r + r.square() / 3) * fade, -5 / 6 * (1 + r) * fade
+
+
+def _distance(a: Tensor, b: Tensor, scale: Tensor) -> Tensor:
+    a, b = a * scale[:, None], b * scale[:, None]
+    squares = a.square().sum(2)[:, :, None] + b.square().sum(2)[:, None]
+    return baddbmm(squares, a, b.mT, alpha=-2).clamp_(min=0).sqrt_().mul_(_ROOT5)

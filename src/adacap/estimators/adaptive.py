@@ -1,0 +1,168 @@
+"""The width of a row's interval, learnt from out-of-fold errors.
+
+Honest as the errors are: the scale of a fold is learnt from the rows outside it. How much it counts
+is found on all rows out of fold, by the likelihood of errors whose size is the scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from adacap.estimators.blending import out_of_fold
+from adacap.members.fold_data import FoldData
+from adacap.members.forest import fit_extra_trees
+from adacap.nn.predictors import Frozen
+from adacap.widths import FARTHEST, Widths
+
+__all__ = ["LearntWidths", "learn_widths"]
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_ROWS = 50
+"""Rows out of fold below which widths do not adapt."""
+_N_TREES, _LEAST_LEAF, _MOST_LEAVES = 20, 15, 100
+_LEAST_GAIN = 2.0  # of log-likelihood: what two numbers found on the same rows gain by chance
+_MOST_POWER = (3.0, 2.0)
+_NEAR_ZERO = 0.05  # of the median error, below which errors are all alike
+_LEAST_SIZE = 1e-3  # of the mean error
+
+
+@dataclass(frozen=True, eq=False)
+class LearntWidths:
+    """Trees that say how large the errors of a row are, and the formula that they are part of."""
+
+    trees: Frozen
+    formula: Widths
+
+
+def learn_widths(
+    x: Tensor, errors: Floats, outputs: Floats, weight: Floats | None, fold: Any
+) -> tuple[LearntWidths, Floats] | None:
+    """Scale of the errors of rows, if it pays to have one.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n, d)
+        Encoded rows.
+    errors : ndarray of shape (n, c)
+        Out-of-fold errors in coded units.
+    outputs : ndarray of shape (n, c)
+        Out-of-fold predictions.
+    weight : ndarray of shape (n,) or None
+    fold : ndarray of shape (n,)
+
+    Returns
+    -------
+    learnt : LearntWidths
+    scale : ndarray of shape (n, c)
+        Of each row, by the fold that never saw it.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x, fold = rng.uniform(size=(400, 2)), np.arange(400) % 5
+    >>> errors = (0.1 + x[:, :1]) * rng.normal(size=(400, 1))
+    >>> learnt, scale = learn_widths(torch.tensor(x), errors, 0 * errors, None, fold)
+    >>> bool(np.corrcoef(scale[:, 0], x[:, 0])[0, 1] > 0.9)
+    True
+    >>> learn_widths(torch.tensor(x), rng.normal(size=(400, 1)), 0 * errors, None, fold) is None
+    True
+    """
+    sizes = np.abs(errors)
+    mean = np.average(sizes, axis=0, weights=weight)
+    if x.ndim != 2 or len(x) < LEAST_ROWS or not (mean > 0).any():
+        return None
+    trees, by_trees = _grow(x, sizes, weight, fold)
+    slope = _slopes(outputs, sizes, weight, fold, int(np.max(fold)) + 1)
+    floor = np.where(mean > 0, _LEAST_SIZE * mean, 1.0)
+    bare = Widths(np.ones((2, len(mean))), floor, np.zeros(len(mean)), slope)
+    powers = [_powers(*_parts(bare, outputs, by_trees, fold, j), sizes[:, j], weight)
+              for j in range(len(mean))]  # fmt: skip
+    formula = Widths(np.array(powers).T, floor, bare.shift, slope)
+    if not formula.power.any():
+        return None
+    logs = np.log(_own_scale(formula, outputs, by_trees, fold))
+    formula = Widths(formula.power, floor, np.average(logs, axis=0, weights=weight), slope)
+    return LearntWidths(trees, formula), _own_scale(formula, outputs, by_trees, fold)
+
+
+def _grow(x: Tensor, sizes: Floats, weight: Floats | None, fold: Any) -> tuple[Frozen, Floats]:
+    """Trees for every fold, and what they say of the rows in it."""
+    k = int(np.max(fold)) + 1
+    rows, held = x.cpu(), torch.as_tensor(fold, dtype=torch.long)
+    w = None if weight is None else torch.from_numpy(weight)
+    data = FoldData(rows, torch.from_numpy(sizes), w, held, k, seed=0)
+    leaf = max(_LEAST_LEAF, len(rows) // _MOST_LEAVES)
+    found = fit_extra_trees(data, n_trees=_N_TREES, max_features=1.0, min_samples_leaf=leaf)
+    frozen = Frozen(*found).eval()
+    return frozen.to(x.device), out_of_fold(frozen, rows, held, k).numpy()
+
+
+def _slopes(outputs: Floats, sizes: Floats, weight: Floats | None, fold: Any, k: int) -> Floats:
+    """Ridge regression of log sizes on z and |z|, for every fold on the rows outside it."""
+    z = np.clip(outputs, -FARTHEST, FARTHEST)
+    found = np.zeros((k, 2, sizes.shape[1]))
+    for j in range(sizes.shape[1]):
+        logs = np.log(sizes[:, j] + _NEAR_ZERO * np.median(sizes[:, j]) + np.finfo(float).tiny)
+        columns = np.column_stack([z[:, j], np.abs(z[:, j])])
+        for i in range(k):
+            at = fold != i
+            found[i, :, j] = _ridge(columns[at], logs[at], None if weight is None else weight[at])
+    return found
+
+
+def _ridge(columns: Floats, y: Floats, weight: Floats | None) -> Floats:
+    w = np.ones(len(y)) if weight is None else weight
+    centred = columns - np.average(columns, axis=0, weights=w)
+    rest = y - np.average(y, weights=w)
+    gram = (w[:, None] * centred).T @ centred + np.eye(2)
+    return np.asarray(np.linalg.solve(gram, centred.T @ (w * rest)), dtype=np.float64)
+
+
+def _parts(
+    bare: Widths, outputs: Floats, by_trees: Floats, fold: Any, j: int
+) -> tuple[Floats, Floats]:
+    """What trees and prediction say of the logarithm of each row's error."""
+    first, second = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    ones = np.ones((1, len(bare.floor)))
+    logs = [
+        np.log(_own_scale(Widths(p * ones, bare.floor, bare.shift, bare.slope),
+                          outputs, by_trees, fold)[:, j])
+        for p in (first, second)
+    ]  # fmt: skip
+    return logs[0], logs[1]
+
+
+def _own_scale(formula: Widths, outputs: Floats, by_trees: Floats, fold: Any) -> Floats:
+    """Scale of each row by its own fold."""
+    k = len(formula.slope)
+    each = formula.scale(
+        np.repeat(outputs[:, None], k, axis=1), np.repeat(by_trees[:, None], k, axis=1)
+    )
+    return np.asarray(each[np.arange(len(each)), fold])
+
+
+def _powers(by_trees: Floats, by_level: Floats, sizes: Floats, weight: Floats | None) -> Floats:
+    """How much each part counts: of highest likelihood, or nothing where that gains too little.
+
+    Errors over the scale are taken for Laplacian of one width, which is found along.
+    """
+    share = np.full(len(sizes), 1 / len(sizes)) if weight is None else weight / weight.sum()
+    total = len(sizes) if weight is None else weight.sum()
+    logs = np.column_stack([by_trees - share @ by_trees, by_level - share @ by_level])
+
+    def cost(power: Floats) -> float:
+        scaled = share @ (sizes * np.exp(-np.clip(logs @ power, -50, 50)))
+        return float(np.log(scaled + np.finfo(float).tiny) + power @ power / total)
+
+    bounds = [(0.0, most) for most in _MOST_POWER]
+    found: Floats = minimize(cost, np.array([0.5, 0.5]), bounds=bounds).x
+    gain = total * (cost(np.zeros(2)) - cost(found)) + found @ found
+    return found if gain >= _LEAST_GAIN else np.zeros(2)

@@ -1,0 +1,291 @@
+"""Bounds from errors: which errors a method rests on, what it promises, how they are added up.
+
+On NumPy alone, for the estimator and for ``adacap.lite``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.conformal import conformal_set, cv_plus, cv_quantile, least_rows
+from adacap.exceptions import suggest
+
+__all__ = [
+    "Errors", "IntervalMethod", "Rows", "WidthMethod", "check_shares", "check_width", "class_sets",
+    "describe", "describe_sets", "interval_of", "quantiles_of", "resolve",
+]  # fmt: skip
+
+Floats = npt.NDArray[np.float64]
+IntervalMethod = Literal["auto", "cv+", "split", "loo"]
+WidthMethod = Literal["auto", "constant"]
+_WIDTHS = get_args(WidthMethod)
+
+_ASK = {
+    "cv+": (
+        "needs a model per fold that never saw the fold. Fit with validation='folds' and several "
+        "nets (the default for regression), without X_val, refit='net' or going on by warm_start"
+    ),
+    "split": (
+        "needs rows that training never saw. Fit with calibration_fraction=0.2, or call "
+        "calibrate(X, y) with fresh rows"
+    ),
+    "loo": (
+        "needs the closed-form output layer of nets alone, and rows without groups or time. Fit "
+        "with quality='nets' and scheme='adacap' or 'tikhonov'"
+    ),
+}
+
+
+_PROMISES = {
+    "split": (
+        "that training never saw",
+        "At least {least} % of new rows are promised to be inside.",
+    ),
+    "cv+": (
+        "out of fold",
+        "At least {least} % of new rows are promised to be inside, about {asked} % are.",
+    ),
+    "loo": (
+        "left out of the output layer",
+        "Nothing is promised; the factor on the errors was measured to give about {asked} %.",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Targets minus outputs in coded units, and how often each row counts (None: once)."""
+
+    values: Floats  # (n, c)
+    weight: Floats | None  # (n,)
+    scale: Floats | None = field(default=None, kw_only=True)  # (n, c), of each row; None: 1
+
+    @property
+    def n_rows(self) -> float:
+        """Rows, each as often as it counts."""
+        return float(len(self.values) if self.weight is None else self.weight.sum())
+
+    def over_scale(self, *, is_adaptive: bool) -> Floats:
+        """Errors over the scale of their row, or as they are."""
+        if self.scale is None or not is_adaptive:
+            return self.values
+        found: Floats = self.values / self.scale
+        return found
+
+
+def resolve(method: str, there: Mapping[str, Errors | None]) -> str:
+    """Method that ``"auto"`` stands for, or the one asked for if it can be had.
+
+    Parameters
+    ----------
+    method : str
+    there : mapping of str to Errors or None
+        What each method rests on, the strongest promise first.
+
+    Raises
+    ------
+    ValueError
+        With what to do about it.
+    """
+    if method not in ("auto", *there):
+        raise ValueError(suggest(str(method), ("auto", *there), "method"))
+    if method == "auto":
+        for name, errors in there.items():
+            if errors is not None:
+                return name
+        ways = "; ".join(f"method={name!r} {text}" for name, text in _ASK.items() if name in there)
+        raise ValueError(f"This model has nothing to make intervals from: {ways}.")
+    if there[method] is None:
+        raise ValueError(f"method={method!r} {_ASK[method]}.")
+    return method
+
+
+def describe(name: str, errors: Errors, coverage: float) -> str:
+    """What intervals of a method rest on and what they promise, in words.
+
+    Examples
+    --------
+    >>> print(describe("split", Errors(np.zeros((100, 1)), None), 0.9).split("; ")[1])
+    all rows have the same width. At least 90 % of new rows are promised to be inside.
+    """
+    rows, promise = _PROMISES[name]
+    adapts = "the width adapts to the row"
+    width = "all rows have the same width" if errors.scale is None else adapts
+    least = coverage if name == "split" else max(0.0, 2 * coverage - 1)
+    told = promise.format(least=f"{100 * least:.4g}", asked=f"{100 * coverage:.4g}")
+    return f"{name}: errors of {errors.n_rows:g} rows {rows}; {width}. {told}"
+
+
+def describe_sets(name: str, errors: Errors, coverage: float) -> str:
+    """What sets of classes rest on and what they promise, in words.
+
+    Examples
+    --------
+    >>> print(describe_sets("split", Errors(np.zeros((100, 1)), None), 0.9).split("; ")[1])
+    at least 90 % of new rows are promised to have their class in the set.
+    """
+    rows, _ = _PROMISES[name]
+    least = coverage if name == "split" else max(0.0, 2 * coverage - 1)
+    about = "" if name == "split" else f", about {100 * coverage:.4g} % have"
+    return (
+        f"{name}: probabilities of {errors.n_rows:g} rows {rows}; at least {100 * least:.4g} % of "
+        f"new rows are promised to have their class in the set{about}."
+    )
+
+
+def class_sets(
+    scores: Floats,
+    errors: Errors,
+    fold: npt.NDArray[Any],
+    coverage: Any,
+    *,
+    allow_empty: bool,
+) -> npt.NDArray[np.bool_]:
+    """Classes that rows may have, for one coverage or several.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m, K, n_classes)
+        How badly each class fits each row under each fold.
+    errors : Errors
+        How badly rows fit their own class.
+    fold : ndarray of shape (n,)
+        Of the errors.
+    coverage : float or sequence of float
+    allow_empty : bool
+        Else the class that fits best is in every set.
+
+    Returns
+    -------
+    ndarray of bool of shape (m, n_classes) or (m, n_classes, n_coverages)
+    """
+    found, best = [], scores.mean(1).argmin(1)
+    for level in check_shares(coverage, "coverage", "0.9"):
+        inside = conformal_set(scores, errors.values[:, 0], fold, level, errors.weight)
+        if not allow_empty:
+            inside[np.arange(len(inside)), best] = True
+        found.append(inside)
+    return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-1)
+
+
+def check_width(width: str) -> None:
+    """Refuse a width that there is not."""
+    if width not in _WIDTHS:
+        raise ValueError(suggest(str(width), _WIDTHS, "width"))
+
+
+class Rows(NamedTuple):
+    """New rows under the models of a method, and the errors to add to their outputs."""
+
+    centres: Floats  # (m, K, c)
+    scale: Floats | None  # (m, K, c)
+    errors: Floats  # (n, c), over their scale
+    fold: npt.NDArray[Any]  # (n,)
+    weight: Floats | None  # (n,)
+
+    def bounds(self, coverage: float) -> tuple[Floats, Floats]:
+        """Lower and upper bound of an interval, in coded units."""
+        return cv_plus(
+            self.centres, np.abs(self.errors), self.fold, coverage, self.weight, self.scale
+        )
+
+    def quantile(self, level: float) -> Floats:
+        """Value that targets stay below, in coded units."""
+        return cv_quantile(self.centres, self.errors, self.fold, level, self.weight, self.scale)
+
+
+def interval_of(
+    rows: Rows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
+) -> Floats:
+    """Intervals in the user's units, of one coverage or several.
+
+    Parameters
+    ----------
+    rows : Rows
+    errors : Errors
+        Behind them.
+    coverage : float or sequence of float
+    decode : callable
+        From coded bounds to the user's units.
+
+    Returns
+    -------
+    ndarray of shape (m, 2), (m, c, 2), (m, n_coverages, 2) or (m, c, n_coverages, 2)
+    """
+    found = []
+    for level in check_shares(coverage, "coverage", "0.9"):
+        warn_infinite(errors, level)
+        decoded = np.stack([decode(bound) for bound in rows.bounds(level)], axis=-1)
+        found.append(np.sort(decoded, axis=-1))  # a target that was turned round has them so
+    return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-2)
+
+
+def quantiles_of(
+    rows: Rows,
+    errors: Errors,
+    levels: Any,
+    decode: Callable[[Floats], Floats],
+    is_turned: npt.NDArray[np.bool_],
+) -> Floats:
+    """Quantiles in the user's units, of one level or several; parameters as above.
+
+    ``is_turned`` says which targets have their coded values in the opposite order.
+    """
+    asked, found = check_shares(levels, "quantiles", "[0.1, 0.5, 0.9]"), []
+    for level in asked:
+        warn_infinite(errors, max(level, 1 - level))
+        found.append(decode(_by_direction(rows.quantile, level, is_turned)))
+    stacked = np.stack(found, axis=-1)
+    order = np.argsort(asked, kind="stable")  # rounding of the last digit must not cross them
+    stacked[..., order] = np.maximum.accumulate(stacked[..., order], axis=-1)
+    return stacked[..., 0] if np.ndim(levels) == 0 else stacked
+
+
+def _by_direction(
+    quantile: Callable[[float], Floats], level: float, is_turned: npt.NDArray[np.bool_]
+) -> Floats:
+    """Quantile of coded targets; of one that was turned round, that from the other end."""
+    if is_turned.all():
+        return quantile(1 - level)
+    found = quantile(level)
+    return np.where(is_turned, quantile(1 - level), found) if is_turned.any() else found
+
+
+def check_shares(values: Any, name: str, example: str) -> list[float]:
+    """One share between 0 and 1, or several, as a list.
+
+    Examples
+    --------
+    >>> check_shares(0.9, "coverage", "0.9"), check_shares([0.5, 0.9], "coverage", "0.9")
+    ([0.9], [0.5, 0.9])
+    >>> check_shares(90, "coverage", "0.9")
+    Traceback (most recent call last):
+    ValueError: coverage must be between 0 and 1, such as 0.9, got 90.
+    """
+    is_many = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str)
+    found = list(values) if is_many and np.ndim(values) == 1 else [values]
+    numbers = (int, float, np.floating, np.integer)
+    if not found or not all(isinstance(v, numbers) and 0 < v < 1 for v in found):
+        raise ValueError(f"{name} must be between 0 and 1, such as {example}, got {values!r}.")
+    return [float(value) for value in found]
+
+
+def warn_infinite(errors: Errors, coverage: float) -> None:
+    """Say that there are too few rows for a coverage."""
+    n, least = errors.n_rows, least_rows(coverage)
+    if n < least - 1e-6 * least:
+        most = n / (n + 1)
+        is_grouped = n < len(errors.values) - 0.5
+        what = "rows, or groups that count three times out of fold," if is_grouped else "rows"
+        warnings.warn(
+            f"coverage={coverage:g} needs at least {least} {what} to take errors from, got {n:g}: "
+            f"the intervals are infinite. Ask for a coverage of at most {most:.3g}, or give more "
+            "rows.",
+            stacklevel=5,
+        )

@@ -1,0 +1,165 @@
+"""Which members a model is made of: what ``quality`` stands for.
+
+Nothing here needs torch, so that a model file can be inspected without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from adacap.encodings import ENCODINGS
+
+if TYPE_CHECKING:
+    from adacap.estimators._base import AdaCapBase
+
+__all__ = [
+    "CLASS_NETS", "CLASS_QUALITIES", "FOURIER", "KINDS_OF_NETS", "MANY_ROWS", "MEMBERS", "NETS",
+    "NETS_ALONE", "QUALITIES", "Plan", "nets_in", "plan_of",
+]  # fmt: skip
+
+NETS_ALONE = ("nets",)
+KINDS_OF_NETS = ("nets", "fourier")
+OWN_LIST = "own"
+"""The quality of a list of members."""
+MEMBERS = tuple(
+    kind if encoding is None else f"{kind}:{encoding}"
+    for kind in (*KINDS_OF_NETS, "kernel", "boosting", "trees", "ridge")
+    for encoding in (None, *ENCODINGS)
+    if encoding is None or kind not in ("boosting", "trees")  # which see the order of values alone
+)
+"""Names of all members: a kind, and the encoding it sees rows in."""
+
+QUALITIES: Mapping[str, tuple[str, ...]] = {
+    "fast": ("kernel", "ridge:bins", "boosting"),
+    "balanced": ("kernel", "boosting", "nets:bins", "ridge:bins", "kernel:rank"),
+    "best": (
+        "kernel", "boosting", "nets:bins", "kernel:rank", "nets", "ridge:bins", "trees",
+        "nets:rank",
+    ),
+}  # fmt: skip
+"""Members by how long one is willing to wait, in order of value; figures: docs/DEFAULTS.md."""
+
+MANY_ROWS = 2000
+"""Rows above which trees are grown on histograms, and nets get more steps."""
+
+OF_MANY_ROWS: Mapping[str, tuple[str, ...]] = {
+    "fast": ("boosting", "ridge:bins"),
+    "balanced": ("boosting", "kernel", "nets:bins", "trees", "ridge:bins"),
+    "best": ("boosting", "nets:bins", "kernel", "nets:rank", "trees", "ridge:bins", "nets"),
+}
+"""The same for regression on many rows."""
+
+CLASS_QUALITIES: Mapping[str, tuple[str, ...]] = {
+    "fast": ("boosting", "ridge:bins"),
+    "balanced": ("boosting", "nets:bins", "trees", "ridge:bins"),
+    "best": ("boosting", "nets:bins", "trees", "ridge:bins", "nets", "kernel"),
+}
+"""The same for classification."""
+
+_SMALL: dict[str, Any] = {"width": 64, "max_iter": 80, "max_lr": 0.05, "lambda_init": 1.0}
+NETS: Mapping[str, dict[str, Any]] = {
+    "fast": _SMALL, "balanced": _SMALL, "best": {}, OWN_LIST: _SMALL,
+}  # fmt: skip
+NETS_OF_MANY_ROWS: Mapping[str, dict[str, Any]] = {
+    "fast": _SMALL, "balanced": {"max_iter": 150}, "best": {"max_iter": 400},
+    OWN_LIST: {"max_iter": 150},
+}  # fmt: skip
+CLASS_NETS: Mapping[str, dict[str, Any]] = {name: {"n_estimators": 5} for name in NETS}
+"""What ``"auto"`` stands for in the nets of a blend, where they differ from nets alone."""
+
+FOURIER = {"width": 256, "depth": 1}
+"""Size of the nets of Fourier features, whatever that of the others."""
+
+_LEAST_ROWS = 20  # to blend members on
+_OF_NETS = (
+    "architecture", "scheme", "width", "depth", "n_estimators", "validation", "max_iter", "max_lr",
+    "batch_size", "optimizer", "weight_decay", "refit", "n_permutations",
+    "lambda_init", "fit_intercept", "warm_start",
+)  # fmt: skip
+
+
+class Plan(NamedTuple):
+    """Quality and members of a fit."""
+
+    quality: str
+    members: tuple[str, ...]
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether there is more than a bag of nets."""
+        return self.members != NETS_ALONE
+
+
+def plan_of(
+    estimator: AdaCapBase, n_rows: int, *, is_table: bool = True, has_validation_rows: bool = False
+) -> Plan:
+    """What ``quality`` stands for in a fit on so many different rows.
+
+    ``"auto"`` is the blend of ``"balanced"``, unless a parameter that describes nets is given: then
+    it is a bag of such nets and nothing else.
+
+    Raises
+    ------
+    ValueError
+        If a blend is asked for by name and cannot be had.
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> plan_of(AdaCapRegressor(), 200).members[0]
+    'kernel'
+    >>> plan_of(AdaCapRegressor(width=32), 200).members
+    ('nets',)
+    """
+    told = estimator._parameters
+    quality = told["quality"]
+    is_auto = isinstance(quality, str) and quality == "auto"
+    if is_auto:
+        quality = estimator._autos["quality"]
+        if any(_is_given(estimator, name) for name in _OF_NETS):
+            quality = "nets"
+    is_large = n_rows > MANY_ROWS and estimator._qualities is QUALITIES
+    known = OF_MANY_ROWS if is_large else estimator._qualities
+    members = quality if isinstance(quality, list | tuple) else known.get(quality, NETS_ALONE)
+    name = quality if isinstance(quality, str) else OWN_LIST
+    reason = _why_not(told, is_table, has_validation_rows)
+    if tuple(members) != NETS_ALONE and reason and not is_auto:
+        raise ValueError(
+            f"quality={told['quality']!r} blends members that are trained in the same folds, which "
+            f"cannot be done {reason}. Use quality='nets' for a bag of nets alone."
+        )
+    if reason or n_rows < _LEAST_ROWS or tuple(members) == NETS_ALONE:
+        return Plan("nets", NETS_ALONE)
+    return Plan(name, tuple(members))
+
+
+def nets_in(estimator: AdaCapBase, plan: Plan, n_rows: int) -> Mapping[str, Any]:
+    """What ``"auto"`` stands for in the nets of a blend, where they differ from nets alone."""
+    if not plan.is_blend:
+        return {}
+    own = estimator._nets_in
+    is_large = n_rows > MANY_ROWS and own is NETS
+    return (NETS_OF_MANY_ROWS if is_large else own)[plan.quality]
+
+
+def _is_given(estimator: AdaCapBase, name: str) -> bool:
+    if name not in estimator._constraints:
+        return False
+    value, default = estimator._parameters[name], estimator._constraints[name].default
+    return type(value) is not type(default) or bool(value != default)
+
+
+def _why_not(told: Mapping[str, Any], is_table: bool, has_validation_rows: bool) -> str:
+    """Why members cannot be blended; empty where they can."""
+    if not is_table:
+        return "for samples that are no rows of a table"
+    if has_validation_rows:
+        return "with X_val, y_val"
+    if told["warm_start"]:
+        return "with warm_start=True"
+    if told["validation"] not in ("auto", "folds"):
+        return f"with validation={told['validation']!r}"
+    if told["n_estimators"] == 1:
+        return "with n_estimators=1"
+    return ""

@@ -1,0 +1,265 @@
+"""What each column adds to a prediction: Shapley values, in the shapes of SHAP's plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.explain.evaluating import Evaluator, Floats, Link, Matrix, cells_of, row_labels
+from adacap.explain.shapley import Game, Shapley, additive, by_permutations, enumerate_all
+from adacap.nn.predictors import Blend, Frozen
+from adacap.predictors import Linear
+from adacap.text import table_lines
+
+__all__ = ["Explanation", "explain"]
+
+Method = Literal["auto", "exact", "permutation"]
+
+_MOST_COLUMNS = 10  # to enumerate all coalitions of, unless asked to
+_MOST_EVALUATED = 400_000  # rows, by enumeration, unless asked to
+_MOST_EXACT = 20  # columns, even if asked to
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Contributions of columns to predictions.
+
+    ``values.sum(1) + base_values`` are the predictions. The first four attributes are those of
+    SHAP's own object: ``shap.Explanation(e.values, e.base_values, e.data,
+    feature_names=e.feature_names)`` is drawn by all of its plots.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d) or (n, d, c)
+        In the unit of the prediction; c outputs for several targets, or the probabilities of the
+        classes.
+    base_values : ndarray of shape (n,) or (n, c)
+        Mean prediction of the background.
+    data : ndarray of shape (n, d)
+        The user's cells.
+    feature_names : list of str
+    output_names : list of str or None
+        Classes or targets; None for one output.
+    errors : ndarray of the shape of values
+        Standard errors of sampling; zeros where values are exact.
+    method : {"additive", "enumeration", "permutation"}
+        How values were found; the first two are exact.
+    n_background : int
+        Rows of the background.
+    labels : ndarray of shape (n,)
+        The user's labels of the rows.
+    """
+
+    values: Floats
+    base_values: Floats
+    data: npt.NDArray[Any]
+    feature_names: list[str]
+    output_names: list[str] | None
+    errors: Floats
+    method: str
+    n_background: int
+    labels: npt.NDArray[Any]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether values are without error of sampling."""
+        return self.method != "permutation"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def output(self, k: int | str) -> Explanation:
+        """Contributions to one of several outputs, by its number or name."""
+        if self.output_names is None:
+            raise ValueError("There is one output only: use the explanation as it is.")
+        index = self.output_names.index(k) if isinstance(k, str) else int(k)
+        return Explanation(
+            self.values[..., index], self.base_values[..., index], self.data, self.feature_names,
+            None, self.errors[..., index], self.method, self.n_background, self.labels,
+        )  # fmt: skip
+
+    def top(self, row: int = 0, k: int = 5) -> list[tuple[str, Any, Floats]]:
+        """Name, cell and contribution of the columns that move a row's prediction most."""
+        size = np.abs(self.values[row]).reshape(len(self.feature_names), -1).sum(1)
+        order = np.argsort(-size, kind="stable")[:k]
+        return [(self.feature_names[j], self.data[row, j], self.values[row, j]) for j in order]
+
+    def to_frame(self) -> Any:
+        """Pandas frame with a row per row, and a column per column (and output)."""
+        import pandas as pd
+
+        names: list[Any] = ["base", *self.feature_names]
+        whole = np.concatenate([self.base_values[:, None], self.values], 1)
+        if self.output_names is not None:
+            names = [f"{name} → {out}" for name in names for out in self.output_names]
+            whole = whole.reshape(len(whole), -1)
+        return pd.DataFrame(whole, index=self.labels, columns=names)
+
+    def __str__(self) -> str:
+        if self.output_names is not None or not len(self):
+            return repr(self)
+        rows = [[f"{name} = {_cell(cell)}", f"{value:+.4g}"] for name, cell, value in self.top(0)]
+        total = float(self.base_values[0] + self.values[0].sum())
+        rows = [["base", f"{self.base_values[0]:.4g}"], *rows]
+        rest = total - float(self.base_values[0]) - sum(float(v) for _, _, v in self.top(0))
+        if len(self.feature_names) > 5:
+            rows.append(["other columns", f"{rest:+.4g}"])
+        rows.append(["prediction", f"{total:.4g}"])
+        return "\n".join(table_lines([f"row {self.labels[0]}", "adds"], rows))
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation({len(self)} rows, {len(self.feature_names)} columns, {self.method}, "
+            f"{self.n_background} background rows)"
+        )
+
+
+def _cell(cell: Any) -> str:
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def explain(
+    estimator: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    method: Method = "auto",
+    n_permutations: int = 200,
+    max_background: int = 50,
+    link: Link = "identity",
+    random_state: int = 0,
+) -> Explanation:
+    """Contributions of the user's columns to each prediction.
+
+    Parameters
+    ----------
+    estimator : fitted AdaCapRegressor or AdaCapClassifier
+    X : array-like or frame of shape (n_samples, n_features)
+    background : array-like or frame, optional
+        Rows that a prediction is compared with, such as those of training. None is a sample of
+        them that ``fit`` keeps in memory; a loaded model has none, and takes the rows of ``X``.
+    method : {"auto", "exact", "permutation"}, default="auto"
+        Exact where the model is a sum of functions of one column each, or all coalitions of columns
+        can be gone through; else random orders of the columns, each with its reverse. Auto is exact
+        for a sum, and for up to 10 columns where that takes at most 400,000 predictions.
+    n_permutations : int, default=200
+        Orders per row, rounded up so that every background row begins equally many, and four at
+        least.
+    max_background : int, default=50
+        Background rows to use at most, drawn at random.
+    link : {"identity", "logit"}, default="identity"
+        Contributions to probabilities of classes, or to their log-odds.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from adacap import AdaCapRegressor
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = AdaCapRegressor(quality=["kernel"], random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> found = explain(model, X[:4])
+    >>> found.values.shape, found.method
+    ((4, 3), 'enumeration')
+    >>> bool(np.allclose(found.values.sum(1) + found.base_values, model.predict(X[:4])))
+    True
+    """
+    evaluator = Evaluator(estimator, link)
+    _check(method, n_permutations, max_background)
+    rows, predicted = evaluator.encode(X), evaluator.predict(X)
+    rng = np.random.default_rng(random_state)
+    behind = _background(evaluator, rows, background)
+    if len(behind) > max_background:
+        behind = behind[np.sort(rng.permutation(len(behind))[:max_background])]
+    game = Game(evaluator, rows, predicted, behind)
+    chosen = _choose(game, method)
+    shapley = _run(game, chosen, n_permutations, rng)
+    return _told(game, shapley, chosen, X)
+
+
+def _check(method: str, n_permutations: int, max_background: int) -> None:
+    if method not in ("auto", "exact", "permutation"):
+        raise ValueError(f"method must be 'auto', 'exact' or 'permutation', got {method!r}.")
+    for name, value, least in (
+        ("n_permutations", n_permutations, 4),
+        ("max_background", max_background, 1),
+    ):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}.")
+
+
+def _background(evaluator: Evaluator, rows: Matrix, given: Any) -> Matrix:
+    if given is not None:
+        return evaluator.encode(given)
+    kept = evaluator.estimator.background_.rows
+    if kept is not None:
+        return np.asarray(kept, dtype=np.float32)
+    if len(rows) < 2:
+        raise ValueError(
+            "A prediction is explained beside others, but a loaded model keeps no rows and X has "
+            f"{len(rows)}. Pass background=X_train, or any rows like it."
+        )
+    return rows
+
+
+def _choose(game: Game, method: str) -> str:
+    """The way to find values: additive, enumeration or permutation."""
+    if method != "permutation" and is_additive(game.evaluator):
+        return "additive"
+    d = len(game.players)
+    cost = 2**d * len(game.background) * len(game.rows)
+    if method == "exact" and d > _MOST_EXACT:
+        raise ValueError(
+            f"method='exact' goes through all coalitions of columns, 2^{d} of them here. Use "
+            "method='permutation', which states its error."
+        )
+    fits = d <= _MOST_COLUMNS and cost <= _MOST_EVALUATED
+    is_exact = method == "exact" or (method == "auto" and fits)
+    return "enumeration" if is_exact or d < 2 else "permutation"
+
+
+def _run(game: Game, chosen: str, n_permutations: int, rng: np.random.Generator) -> Shapley:
+    if chosen == "additive":
+        return additive(game)
+    if chosen == "enumeration":
+        return enumerate_all(game)
+    m = len(game.background)
+    n_each = max(2, -(-n_permutations // (2 * m)))
+    return by_permutations(game, n_each, rng)
+
+
+def is_additive(evaluator: Evaluator) -> bool:
+    """Whether the model is a sum of functions of one column: ridge on encodings of single columns.
+
+    Probabilities are not, log-odds are; nor is a target that is transformed back.
+    """
+    network = evaluator.estimator.network_
+    if not isinstance(network, Blend):
+        return False
+    linear = all(isinstance(m, Frozen) and isinstance(m.predictor, Linear) for m in network.members)
+    if not linear or evaluator.is_classes:
+        return linear and evaluator.link == "logit"
+    codec = evaluator.estimator.codec_
+    at = np.repeat(np.array([[-2.0], [0.0], [2.0]]), codec.n_targets, 1)
+    low, middle, high = np.asarray(codec.decode(at)).reshape(3, -1)
+    return bool(np.allclose(low + high, 2 * middle, rtol=1e-9, atol=1e-9 * np.ptp(at)))
+
+
+def _told(game: Game, shapley: Shapley, method: str, X: Any) -> Explanation:
+    evaluator = game.evaluator
+    shape = (len(game.rows), len(evaluator.names), game.predicted.shape[1])
+    values, errors = np.zeros(shape), np.zeros(shape)
+    values[:, game.players], errors[:, game.players] = shapley.values, shapley.errors
+    base = np.repeat(shapley.base[None], len(values), 0)
+    names = evaluator.output_names
+    if names is None:
+        values, errors, base = values[..., 0], errors[..., 0], base[..., 0]
+    return Explanation(
+        values, base, cells_of(evaluator.estimator, X), list(evaluator.names), names, errors,
+        method, len(game.background), row_labels(X, len(values)),
+    )  # fmt: skip

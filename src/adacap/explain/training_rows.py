@@ -1,0 +1,90 @@
+"""The rows that a model was trained on, made again from what ``fit`` was given."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from adacap.estimators.inputs import member_seeds
+from adacap.estimators.targets import ClassCodec
+from adacap.explain.evaluating import row_labels
+
+__all__ = ["TrainingRows", "training_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Different training rows as members see them.
+
+    Attributes
+    ----------
+    x : Tensor of shape (n, d)
+        Encoded.
+    targets : Tensor of shape (n, c), float64
+        Coded.
+    weight : Tensor of shape (n,), float64
+    fold : ndarray of shape (n,) or None
+        Fold that each was held out in.
+    labels : ndarray of shape (n,)
+        The user's label of the first row that each stands for.
+    positions : ndarray of shape (n,)
+        Its number in the user's table, from 0.
+    """
+
+    x: Tensor
+    targets: Tensor
+    weight: Tensor
+    fold: npt.NDArray[np.int32] | None
+    labels: npt.NDArray[Any]
+    positions: npt.NDArray[np.intp]
+
+
+def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
+    """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``.
+
+    Raises
+    ------
+    ValueError
+        If another encoding follows from these rows.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # told by fit
+        data = estimator._prepare(X, y, sample_weight, None, None, _seed(estimator), False)
+    _refuse_others(estimator, data)
+    rows = data.rows
+    weight = rows.targets.new_ones(len(rows.x)) if rows.weight is None else rows.weight
+    origin = np.asarray(data.samples.origin)
+    return TrainingRows(
+        rows.x, rows.targets.double(), weight.double(), estimator.background_.fold,
+        row_labels(X, data.samples.n_given)[origin], origin,
+    )  # fmt: skip
+
+
+def _seed(estimator: Any) -> int:
+    """Seed by which rows were set aside, where any were."""
+    try:
+        return member_seeds(estimator.random_state, 1)[0]
+    except ValueError:
+        return 0
+
+
+def _refuse_others(estimator: Any, data: Any) -> None:
+    same = data.encoder.to_dict() == estimator.encoder_.to_dict()
+    same = same and data.n_rows == estimator.provenance_.n_distinct
+    old, new = estimator.codec_, data.codec
+    if isinstance(old, ClassCodec):
+        same = same and np.array_equal(old.classes, new.classes)
+    else:
+        same = same and np.allclose(old.mean, new.mean) and np.allclose(old.scale, new.scale)
+    if not same:
+        raise ValueError(
+            f"X_train and y_train are not the rows that this {type(estimator).__name__} was fitted "
+            f"on, {estimator.provenance_.n_rows} of them: other columns follow from them. Pass "
+            "what fit was given, with sample_weight if it had any. With calibration_fraction a "
+            "model needs an integer random_state to tell them again."
+        )

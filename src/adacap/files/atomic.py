@@ -1,0 +1,199 @@
+"""The one way a file is written: whole or not at all, and over another one only when told to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from adacap.exceptions import NoFolderError, OutputError, refuse_existing
+
+__all__ = ["check_writable", "drafted", "write_bytes", "write_text"]
+
+_MOST_OF_NAME = 40  # characters of the target's name in the name of its draft
+_OLD_SECONDS = 60.0  # without a change, of a draft whose process may be on another machine
+
+
+def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
+    """Refuse a file that cannot be written, before work is done for nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+    force : bool, default=False
+        A file that exists may be replaced.
+
+    Returns
+    -------
+    Path
+        The file to write: of a link, what it points to.
+
+    Raises
+    ------
+    OutputExistsError
+        If the file exists and ``force`` is not set.
+    NoFolderError
+        If its folder does not exist.
+    OutputError
+        If it is a folder or a device, or if it or its folder may not be written.
+
+    Examples
+    --------
+    >>> check_writable("nowhere/out.csv")
+    Traceback (most recent call last):
+    adacap.exceptions.NoFolderError: There is no folder nowhere to write out.csv to.
+    """
+    path = Path(path)
+    target = path.resolve()
+    if target.is_dir():
+        raise OutputError(f"{path} is a folder. Name a file.")
+    refuse_existing(path, force)
+    if not target.parent.is_dir():
+        folder = target.parent if path.is_symlink() else path.parent
+        raise NoFolderError(f"There is no folder {folder} to write {path.name} to.")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{path} is a device or a pipe. Name a file.")
+    for needed in (target, target.parent):
+        if needed.exists() and not os.access(needed, os.W_OK):
+            raise OutputError(f"{path} cannot be written: {needed} is read-only. Name another.")
+    return target
+
+
+@contextmanager
+def drafted(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]:
+    """Name of a draft beside the target; it takes the target's place if all goes well.
+
+    On an error, also on Ctrl-C, the draft is removed and what was there before stays. A file that
+    replaces another keeps its permissions; a new one gets those of any new file. Of a file with
+    several names (hard links), this name alone gets the new content: to write into what they share
+    could leave half a file.
+
+    A process that is killed leaves its draft. The next one that writes this file removes it: only
+    drafts of this file, whose process is gone, that nobody has touched for a minute.
+
+    Parameters
+    ----------
+    path : str or path-like
+    force : bool, default=False
+        Replace a file that exists.
+
+    Yields
+    ------
+    Path
+        To be written to; it ends as the target does.
+
+    Raises
+    ------
+    OutputError
+        See :func:`check_writable`; also if the file appears in the meantime.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp(), "out.txt")
+    >>> with drafted(target) as draft:
+    ...     _ = draft.write_text("done")
+    >>> target.read_text(), len(list(target.parent.iterdir()))
+    ('done', 1)
+    """
+    target = check_writable(path, force)
+    draft = target.with_name(_draft_name(target, f"{os.getpid()}-{secrets.token_hex(6)}"))
+    _remove_old_drafts(target)
+    try:
+        yield draft
+        with open(draft, "rb+") as file:
+            os.fsync(file.fileno())
+        check_writable(path, force)  # it may have appeared in the meantime
+        if target.exists():
+            draft.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft_name(target: Path, own: str) -> str:
+    """Name of a draft; a digest tells targets apart whose names begin alike."""
+    digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]
+    return f".{target.stem[:_MOST_OF_NAME]}.draft-{digest}-{own}{target.suffix}"
+
+
+def _remove_old_drafts(target: Path) -> None:
+    """Remove what killed processes left of this file; what cannot be removed stays."""
+    before, after = _draft_name(target, "\0").split("\0")
+    pattern = re.compile(re.escape(before) + r"(\d+)-[0-9a-f]{12}" + re.escape(after))
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            found = pattern.fullmatch(entry.name)
+            if found and _is_left(entry, int(found[1])):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _is_left(entry: os.DirEntry[str], process: int) -> bool:
+    """Whether a draft is a plain file that no process of this machine writes to any more."""
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    is_old = time.time() - facts.st_mtime > _OLD_SECONDS
+    return stat.S_ISREG(facts.st_mode) and is_old and not _is_running(process)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # where signal 0 is no question
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes, *, force: bool = False) -> Path:
+    """Write a file in one step: a reader sees all of it or what was there before.
+
+    Parameters
+    ----------
+    path : str or path-like
+    content : bytes-like
+    force : bool, default=False
+        Replace a file that exists.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    OutputError
+        See :func:`check_writable`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> write_bytes(Path(tempfile.mkdtemp(), "a.bin"), b"12").stat().st_size
+    2
+    """
+    with drafted(path, force) as draft:
+        draft.write_bytes(content)
+    return Path(path)
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, force: bool = False) -> Path:
+    r"""Write text in UTF-8 in one step; see :func:`write_bytes`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> write_text(Path(tempfile.mkdtemp(), "page.html"), "é").read_bytes()
+    b'\xc3\xa9'
+    """
+    return write_bytes(path, text.encode("utf-8"), force=force)

@@ -1,0 +1,380 @@
+"""A whole model file: its description and its tensors, held against each other.
+
+Every reader goes through :func:`read_model`, so what one refuses all refuse, in the same words.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from adacap.estimators.quality import FOURIER
+from adacap.estimators.settings import Settings
+from adacap.estimators.transforms import TargetTransform
+from adacap.exceptions import ModelFileError
+from adacap.modelfile.archive import (
+    WEIGHTS,
+    Json,
+    Tensors,
+    read,
+    read_tensors,
+    refusing,
+    require,
+    shown,
+)
+from adacap.modelfile.blends import Group, Weighed, check_blend
+from adacap.modelfile.evidence import (
+    WIDTHS_PREFIX,
+    Readings,
+    Studied,
+    take_background,
+    take_capacity,
+    take_intervals,
+)
+from adacap.modelfile.nets import GROUPS, Facts, NetGroup, PredictorGroup
+from adacap.modelfile.plans import read_encoder
+from adacap.modelfile.schema import check, parse
+from adacap.modelfile.seen import take_seen
+from adacap.modelfile.signing import Key, check_signature
+from adacap.predictors import Forest
+from adacap.tables.columns import Floats
+from adacap.tables.encoder import Encoder
+
+__all__ = ["Classes", "ModelFile", "Numbers", "loading", "read_model"]
+
+_LABELS: dict[str, type] = {
+    "str": str,
+    "object": str,
+    "bool": bool,
+    **{f"{sign}int{bits}": int for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": float for bits in (16, 32, 64)},
+}
+_MOST_CHARACTERS = 2**22  # of an array of text labels, all as long as the longest, and …
+_MOST_STRETCHED = 8  # … so many times those that the labels have
+_HEAT = (1e-9, 1e9)  # temperatures that leave probabilities to tell
+_MALFORMED = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+
+class Numbers(NamedTuple):
+    """Targets that are numbers: mean and scale of each, and whether there is one, as a vector."""
+
+    mean: Floats
+    scale: Floats
+    is_1d: bool
+    transforms: tuple[TargetTransform, ...] = ()
+
+    @property
+    def n_out(self) -> int:
+        """Outputs of a net."""
+        return len(self.mean)
+
+
+class Classes(NamedTuple):
+    """Targets that are labels: these in order, and the temperature of their probabilities."""
+
+    labels: npt.NDArray[Any]
+    temperature: float
+
+    @property
+    def n_out(self) -> int:
+        """Outputs of a net."""
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """What a file holds, checked.
+
+    Attributes
+    ----------
+    description : dict
+        All of ``model.json``.
+    tensors : dict of str to array
+        All of ``weights.safetensors``.
+    settings : Settings
+    encoder : Encoder
+    targets : Numbers or Classes
+    groups : tuple of NetGroup and PredictorGroup
+    parts : tuple of Weighed
+        One for nets alone.
+    readings : Readings or None
+        Of a blend.
+    capacity, intervals, background : dict of str to array
+        Intervals are behind the sets of a classifier.
+    width_trees : PredictorGroup or None
+        How large the errors of a row are, where the width of intervals adapts to it.
+    seen : dict of str to array
+        What is kept of the training rows; empty in files from before there was anything.
+    """
+
+    description: Json
+    tensors: Tensors
+    settings: Settings
+    encoder: Encoder
+    targets: Numbers | Classes
+    groups: tuple[Group, ...]
+    parts: tuple[Weighed, ...]
+    readings: Readings | None
+    capacity: Tensors
+    intervals: Tensors
+    background: Tensors
+    width_trees: PredictorGroup | None
+    seen: Tensors
+
+    @classmethod
+    def of(cls, text: bytes, tensors: Tensors) -> ModelFile:
+        """What both parts of a file say together.
+
+        Raises
+        ------
+        ModelFileError
+        """
+        model = parse(text)
+        with refusing("its description is malformed", *_MALFORMED):
+            encoder = read_encoder(model["encoder"], model["estimator"])
+            targets = _targets(model["codec"])
+            shape = _shape(model, encoder)
+            left = dict(tensors)
+            groups = _groups(model, left, shape, targets.n_out)
+            settings = _settings(model)
+            parts = check_blend(model, groups, settings)
+            readings = _readings(model)
+            widths = _widths(model, groups)
+            n_rows = model["provenance"]["n_rows"]
+            n_read = len(widths) if readings is None else len(readings.studied)
+            capacity = take_capacity(left, n_read, targets.n_out, n_rows)
+            intervals: Tensors = {}
+            trees: PredictorGroup | None = None
+            n_folds = sum(groups[g].n_members for g in parts[0].groups)
+            if isinstance(targets, Numbers):
+                trees = _width_trees(model, left, Facts(shape, targets.n_out, n_folds, {}))
+                intervals = take_intervals(
+                    left, widths, targets.n_out, n_folds, has_widths=trees is not None
+                )
+            else:
+                require(model["widths"] is None, "it has widths of intervals, but no intervals.")
+                intervals = take_intervals(left, widths, targets.n_out, n_folds, is_of_classes=True)
+            n_distinct = model["provenance"]["n_distinct"]
+            background = take_background(left, len(encoder.columns), n_distinct)
+            seen = take_seen(left, encoder.columns, encoder.n_features_out)
+            require(not left, f"{WEIGHTS} has tensors of no layer: {sorted(left)[:3]}.")
+        return cls(
+            model, tensors, settings, encoder, targets, groups, parts, readings, capacity,
+            intervals, background, trees, seen,
+        )  # fmt: skip
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the samples that the nets read."""
+        return _shape(self.description, self.encoder)
+
+    @property
+    def factory(self) -> str | None:
+        """Name of the user's function that builds the networks, if it is one."""
+        return next((group.factory for group in self.groups if group.factory is not None), None)
+
+    def group_tensors(self, g: int) -> Tensors:
+        """Tensors of a group, by their names in it."""
+        return _of_group(self.tensors, g)
+
+
+def read_model(path: str | os.PathLike[str], key: Key | None = None) -> ModelFile:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    key : str or bytes, optional
+        The file must be signed with it; that is looked at before anything in the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is malformed in any way, or of another version.
+    SignatureError
+        If it is not signed with ``key``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from adacap import AdaCapRegressor
+    >>> model = AdaCapRegressor(width=4, max_iter=2).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/m.adacap")
+    ...     file = read_model(f"{folder}/m.adacap")
+    >>> file.description["estimator"], file.encoder.n_features_out
+    ('AdaCapRegressor', 1)
+    """
+    with loading(path):
+        text, weights, comment = read(path)
+        check_signature(comment, text, weights, key)
+        return ModelFile.of(text, read_tensors(weights))
+
+
+@contextmanager
+def loading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of each refusal which file it is about."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise type(error)(f"Cannot load {os.fspath(path)!r}: {error}") from error.__cause__
+
+
+# ---------------------------------------------------------------------------------- targets
+
+
+def _targets(data: Json) -> Numbers | Classes:
+    if "classes" in data:
+        heat = data["temperature"]
+        require(_HEAT[0] <= heat <= _HEAT[1], f"codec has the temperature {heat}.")
+        return Classes(_labels(data["classes"], data["dtype"]), float(heat))
+    mean, scale = (np.array(data[name], dtype=np.float64) for name in ("mean", "scale"))
+    fits = len(mean) == len(scale) > 0 and (len(mean) == 1 or not data["is_1d"])
+    require(fits, f"codec contradicts itself: {len(mean)} means, {len(scale)} scales.")
+    require(bool(np.isfinite([mean, scale]).all()), "codec has a mean or scale that is not finite.")
+    return Numbers(mean, scale, data["is_1d"], _transforms(data["transforms"], len(mean)))
+
+
+def _transforms(data: list[Json], n_targets: int) -> tuple[TargetTransform, ...]:
+    require(
+        len(data) in (0, n_targets), f"codec has {len(data)} transforms of {n_targets} targets."
+    )
+    found = tuple(TargetTransform(**{**one, "errors": tuple(one["errors"])}) for one in data)
+    for one in found:
+        fits = one.unit != 0 and 0 < one.power < 2 and one.low <= one.high and one.errors
+        require(bool(fits), f"codec has a transform that no target has: {one!r:.80}.")
+    return found
+
+
+def _labels(labels: list[Any], dtype: str) -> npt.NDArray[Any]:
+    require(
+        dtype in _LABELS and len(labels) >= 2,
+        f"codec has {len(labels)} labels of {shown(dtype, 40)}.",
+    )
+    check(labels, [_LABELS[dtype]], "codec.classes")
+    if dtype == "str":
+        size = len(labels) * max(map(len, labels))
+        most = _MOST_CHARACTERS + _MOST_STRETCHED * sum(map(len, labels))
+        require(size <= most, f"codec.classes would take {size} characters.")
+    with refusing(f"codec.classes are not of dtype {dtype}", OverflowError):
+        found = np.array(labels, dtype=dtype)
+    is_exact = found.tolist() == labels
+    is_sorted = all(a < b for a, b in pairwise(labels))
+    require(is_exact and is_sorted, f"codec.classes are not distinct sorted labels of {dtype}.")
+    return found
+
+
+# ------------------------------------------------------------------------- groups and members
+
+
+def _shape(model: Json, encoder: Encoder) -> tuple[int, ...]:
+    """Shape of the samples that the nets read; more than one size only for a user's own nets."""
+    shape, n_features = model["sample_shape"], encoder.n_features_out
+    if shape is None:
+        return (max(1, n_features),)
+    fits = len(shape) > 1 and min(shape) > 0 and math.prod(shape) == n_features
+    fits = fits and all(group.get("factory") is not None for group in model["groups"])
+    require(fits, f"sample_shape {shape} fits nothing else in it.")
+    return tuple(shape)
+
+
+def _groups(model: Json, left: Tensors, shape: tuple[int, ...], n_out: int) -> tuple[Group, ...]:
+    """Groups of the members, whose tensors are taken out of ``left``."""
+    members: list[Json] = model["members"]
+    require(len(members) > 0 or len(model["blend"]) > 0, "it has no members.")
+    found: list[Group] = []
+    for g, group in enumerate(model["groups"]):
+        own = [member for member in members if member["group"] == g]
+        is_whole = sorted(member["index"] for member in own) == list(range(len(own)))
+        is_whole = is_whole and bool(own) == (group["kind"] == "nets")
+        require(is_whole, f"the members of group {g} are not numbered from 0.")
+        seeds = [member["seed"] for member in own]
+        require(all(0 <= seed < 2**63 for seed in seeds), f"group {g} has the seeds {seeds}.")
+        stored = _of_group(left, g)
+        for name in stored:
+            del left[f"groups.{g}.{name}"]
+        facts = Facts(shape, n_out, len(own), model["head"])
+        found.append(GROUPS[group["kind"]].read(group, stored, facts))
+    known = all(0 <= member["group"] < len(found) for member in members)
+    require(known, "a member belongs to no group.")
+    is_one = len({group.factory is None for group in found if isinstance(group, NetGroup)}) <= 1
+    require(is_one, "its groups are in part the user's own.")
+    for member in members:
+        _check_member(member, model["head"]["kind"])
+    return tuple(found)
+
+
+def _width_trees(model: Json, left: Tensors, facts: Facts) -> PredictorGroup | None:
+    """Trees behind the width of intervals, whose tensors are taken out of ``left``."""
+    if model["widths"] is None:
+        return None
+    names = [name for name in left if name.startswith(WIDTHS_PREFIX)]
+    stored = {name.removeprefix(WIDTHS_PREFIX): left.pop(name) for name in names}
+    found = PredictorGroup.read(model["widths"], stored, facts)
+    fits = isinstance(found.predictor, Forest) and found.n_members == facts.n_members
+    require(fits, "its widths are no trees of every fold.")
+    return found
+
+
+def _of_group(tensors: Tensors, g: int) -> Tensors:
+    prefix = f"groups.{g}."
+    names = [name for name in tensors if name.startswith(prefix)]
+    return {name.removeprefix(prefix): tensors[name] for name in names}
+
+
+def _check_member(member: Json, head: str) -> None:
+    lam = member["lam"]
+    fits = lam is None if head == "linear" else lam is not None and lam >= 0
+    require(fits, f"a member has lam {lam} and a {head} head.")
+
+
+def _widths(model: Json, groups: tuple[Group, ...]) -> list[int]:
+    """Features that the output layer of each net reads."""
+    owners = [groups[member["group"]] for member in model["members"]]
+    return [owner.width for owner in owners if isinstance(owner, NetGroup)]
+
+
+def _readings(model: Json) -> Readings | None:
+    data = model["readings"]
+    require((data is None) == (not model["blend"]), "its readings are not those of a blend.")
+    if data is None:
+        return None
+    found = Readings(**{**data, "studied": [Studied(**one) for one in data["studied"]]})
+    found.check()
+    return found
+
+
+def _settings(model: Json) -> Settings:
+    """Settings, held against the nets that there are."""
+    with refusing("its settings are invalid", TypeError, ValueError, LookupError):
+        settings = Settings.from_dict(model["settings"])
+        turns = [k % max(1, settings.n_estimators) for k in range(len(model["members"]))]
+        turns = turns if model["blend"] else list(range(len(turns)))
+        of_nets = [settings.of_net(k) for k in turns]
+    stored = model["settings"]["architecture"]
+    waves = _groups_of_waves(model)
+    for k, own, member in zip(turns, of_nets, model["members"], strict=True):
+        group = model["groups"][member["group"]]
+        named = {"name": group["name"], "options": group["options"]}
+        found = stored[k] if isinstance(stored, list) else stored
+        sizes: dict[str, Any] = {"width": own.width, "depth": own.depth}
+        if member["group"] in waves:
+            found, sizes = {"name": "fourier", "options": {}}, FOURIER
+        fits = found == (named if group["factory"] is None else group["factory"])
+        fits = fits and all(group[name] == size for name, size in sizes.items())
+        require(fits, f"its settings have the architecture {shown(found)}.")
+    return settings
+
+
+def _groups_of_waves(model: Json) -> set[int]:
+    """Groups of the members that are Fourier features, by their numbers."""
+    parts = [part for part in model["blend"] if part["name"].startswith("fourier")]
+    return {number for part in parts for number in part["groups"]}

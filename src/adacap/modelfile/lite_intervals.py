@@ -1,0 +1,261 @@
+"""Intervals of a saved model on NumPy: its folds one by one, and the width of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adacap.estimators.bounds import Errors, Rows, check_width, describe, describe_sets, resolve
+from adacap.modelfile.archive import Tensors
+from adacap.modelfile.contents import ModelFile, Numbers
+from adacap.modelfile.nets import NetGroup
+from adacap.modelfile.numpy_operations import NumpyOperations
+from adacap.modelfile.predictors import PredictorGroup, encoded
+from adacap.tables.columns import Floats
+from adacap.widths import Widths
+
+__all__ = ["LiteFolds", "LiteIntervals", "LiteSets", "promise"]
+
+
+class _Net(NamedTuple):
+    """A net of a fold: where it is, and the output layer that never saw the fold."""
+
+    group: NetGroup
+    place: int  # in the group
+    weight: Floats  # (J, c)
+    bias: Floats  # (c,)
+
+
+class _FoldPart(NamedTuple):
+    """A member of a blend, fold by fold."""
+
+    factor: float
+    nets: tuple[_Net, ...]
+    predictor: PredictorGroup | None
+
+    def each(self, x: Floats) -> Floats:
+        """Outputs ``(K, n, c)``."""
+        if self.predictor is not None:
+            return self.factor * _each(self.predictor, x)
+        hidden = {id(net.group): _hidden(net.group, x) for net in self.nets}
+        outputs = [hidden[id(n.group)][n.place] @ n.weight + n.bias for n in self.nets]
+        return self.factor * np.stack(outputs)
+
+
+def _hidden(group: NetGroup, x: Floats) -> Floats:
+    found = group.hidden(encoded(x, group.encoding))
+    return np.broadcast_to(found, (group.n_members, *found.shape[-2:]))
+
+
+def _each(group: PredictorGroup, x: Floats) -> Floats:
+    """Outputs ``(K, n, c)`` of a member that is no net."""
+    rows = encoded(x, group.encoding)
+    return np.asarray(group.predictor.apply(rows, group.arrays, NumpyOperations()))
+
+
+@dataclass(frozen=True, eq=False)
+class LiteFolds:
+    """What each fold predicts, by models that never saw it.
+
+    Attributes
+    ----------
+    parts : tuple of _FoldPart
+    """
+
+    parts: tuple[_FoldPart, ...]
+
+    @classmethod
+    def of(cls, file: ModelFile, layers: Tensors) -> LiteFolds:
+        """Folds of a file, with the output layers that were solved without them."""
+        places = [(member["group"], member["index"]) for member in file.description["members"]]
+        parts = []
+        for part in file.parts:
+            first = file.groups[part.groups[0]]
+            if isinstance(first, PredictorGroup):
+                parts.append(_FoldPart(part.factor, (), first))
+                continue
+            own = [m for m, (g, _) in enumerate(places) if g in part.groups]
+            nets = tuple(_net(file, m, *places[m], layers) for m in own)
+            parts.append(_FoldPart(part.factor, nets, None))
+        return cls(tuple(parts))
+
+    def outputs(self, x: Floats) -> Floats:
+        """``(n, K, c)`` of encoded rows."""
+        return np.asarray(sum(part.each(x) for part in self.parts)).transpose(1, 0, 2)
+
+
+def _net(file: ModelFile, m: int, group: int, index: int, layers: Tensors) -> _Net:
+    own = file.groups[group]
+    assert isinstance(own, NetGroup)
+    weight, bias = (layers[f"folds.{m}.{name}"].astype(np.float64) for name in ("weight", "bias"))
+    return _Net(own, index, weight, bias)
+
+
+@dataclass(frozen=True, eq=False)
+class LiteIntervals:
+    """What intervals of a saved model rest on.
+
+    Attributes
+    ----------
+    there : dict of str to Errors or None
+        Errors of each method, the strongest promise first.
+    folds : LiteFolds or None
+    fold : ndarray of shape (n,) or None
+        Of each error of method cv+.
+    inflation : ndarray of shape (c,) or None
+    widths : Widths or None
+    trees : PredictorGroup or None
+    """
+
+    there: dict[str, Errors | None]
+    folds: LiteFolds | None
+    fold: Any
+    inflation: Floats | None
+    widths: Widths | None
+    trees: PredictorGroup | None
+
+    @classmethod
+    def of(cls, file: ModelFile) -> LiteIntervals:
+        """Intervals of a file."""
+        own = file.intervals
+        there = {name: _errors(own, kind) for name, kind in _KINDS.items()}
+        has_folds = there["cv+"] is not None
+        names = ("power", "floor", "shift", "slope")
+        return cls(
+            there,
+            LiteFolds.of(file, own) if has_folds else None,
+            own.get("folds.fold"),
+            own.get("inflation"),
+            None if file.width_trees is None else Widths(*(own[f"widths.{n}"] for n in names)),
+            file.width_trees,
+        )
+
+    def resolve(self, method: str) -> str:
+        """Method that ``"auto"`` stands for."""
+        return resolve(method, self.there)
+
+    def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
+        """What intervals rest on and what they promise, in words."""
+        name = self.resolve(method)
+        return describe(name, self.errors(name), coverage)
+
+    def errors(self, method: str) -> Errors:
+        """Errors that a method rests on."""
+        found = self.there[method]
+        assert found is not None
+        return found
+
+    def rows(
+        self,
+        chunks: Sequence[Floats],
+        outputs: Callable[[Floats], Floats],
+        method: str,
+        width: str,
+    ) -> Rows:
+        """New rows and the errors to add to their outputs.
+
+        Parameters
+        ----------
+        chunks : sequence of ndarray
+            Encoded rows.
+        outputs : callable
+            From a chunk to the outputs ``(n, c)`` of the model.
+        method, width : str
+        """
+        check_width(width)
+        errors = self.errors(method)
+        is_adaptive = width == "auto" and errors.scale is not None
+        values = errors.over_scale(is_adaptive=is_adaptive)
+        if method == "cv+":
+            found = [self._each_fold(x, is_adaptive) for x in chunks]
+            fold = self.fold
+        else:
+            found = [self._at_once(x, outputs, is_adaptive) for x in chunks]
+            fold = np.zeros(len(values), dtype=np.int32)
+        if method == "loo":
+            assert self.inflation is not None
+            values = values * self.inflation
+        centres = np.concatenate([centre for centre, _ in found])
+        scale = np.concatenate([one for _, one in found]) if is_adaptive else None
+        return Rows(centres, scale, values, fold, errors.weight)
+
+    def _each_fold(self, x: Floats, is_adaptive: bool) -> tuple[Floats, Any]:
+        assert self.folds is not None
+        outputs = self.folds.outputs(x)
+        if not is_adaptive:
+            return outputs, None
+        assert self.widths is not None
+        assert self.trees is not None
+        return outputs, self.widths.scale(outputs, _each(self.trees, x).transpose(1, 0, 2))
+
+    def _at_once(self, x: Floats, outputs: Any, is_adaptive: bool) -> tuple[Floats, Any]:
+        centre = outputs(x)[:, None]
+        if not is_adaptive:
+            return centre, None
+        _, scale = self._each_fold(x, is_adaptive)
+        return centre, np.exp(np.log(scale).mean(1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class LiteSets:
+    """What sets of classes of a saved model rest on.
+
+    Attributes
+    ----------
+    there : dict of str to Errors or None
+    folds : LiteFolds or None
+    fold : ndarray of shape (n,) or None
+    temperature : float
+        Of the scores.
+    """
+
+    there: dict[str, Errors | None]
+    folds: LiteFolds | None
+    fold: Any
+    temperature: float
+
+    @classmethod
+    def of(cls, file: ModelFile) -> LiteSets:
+        """Sets of a file."""
+        own = file.intervals
+        there = {name: _errors(own, kind) for name, kind in _KINDS.items() if name != "loo"}
+        folds = None if there["cv+"] is None else LiteFolds.of(file, own)
+        return cls(there, folds, own.get("folds.fold"), float(own["temperature"][0]))
+
+    def resolve(self, method: str) -> str:
+        """Method that ``"auto"`` stands for."""
+        return resolve(method, self.there)
+
+    def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
+        """What sets rest on and what they promise, in words."""
+        name = self.resolve(method)
+        return describe_sets(name, self.errors(name), coverage)
+
+    def errors(self, method: str) -> Errors:
+        """How badly rows fit their own class."""
+        found = self.there[method]
+        assert found is not None
+        return found
+
+
+def promise(file: ModelFile, coverage: float) -> str | None:
+    """What intervals or sets of a file rest on and promise; None without any."""
+    own = file.intervals
+    kinds = [(n, _errors(own, kind)) for n, kind in _KINDS.items()]
+    tell = describe if isinstance(file.targets, Numbers) else describe_sets
+    return next(
+        (tell(name, errors, coverage) for name, errors in kinds if errors is not None), None
+    )
+
+
+_KINDS = {"split": "split", "cv+": "folds", "loo": "loo"}
+
+
+def _errors(own: Tensors, kind: str) -> Errors | None:
+    values = own.get(f"{kind}.values")
+    if values is None:
+        return None
+    return Errors(values, own.get(f"{kind}.weight"), scale=own.get(f"{kind}.scale"))

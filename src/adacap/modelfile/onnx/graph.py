@@ -1,0 +1,170 @@
+"""A thin builder of ONNX graphs: operators are called, names are made up."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ML_OPSET", "OPSET", "Graph", "need"]
+
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of 2022: every runtime in use reads them
+_ML = "ai.onnx.ml"
+
+
+def need(name: str) -> Any:
+    """Optional package by name, or an error with the way to install it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # it is there, something it needs is not
+        raise ImportError(
+            f"This needs the package {name}, which is not installed. Install it with "
+            "pip install 'adacap[onnx]'."
+        ) from error
+
+
+class Graph:
+    """Nodes and constants of a graph in the making.
+
+    A tensor is its name; inner names begin with ``adacap/``, which no column should.
+
+    Examples
+    --------
+    >>> graph = Graph()
+    >>> graph.call("Add", "x", graph.constant(1.0))
+    'adacap/Add_1'
+    """
+
+    def __init__(self) -> None:
+        self._onnx = need("onnx")
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._count = 0
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+        self._made: dict[tuple[Any, ...], str] = {}
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], str]) -> str:
+        """What ``make`` adds to the graph, added when it is first asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def largest(self, x: str, k: int) -> tuple[str, str]:
+        """The k largest rows of every column in falling order, and where they stood."""
+        names = self._name("TopK"), self._name("TopK")
+        count = self.constant([k], np.int64)
+        self._add("TopK", (x, count), names, "", {"axis": 0, "largest": 1, "sorted": 1})
+        return names
+
+    def call(
+        self, operator: str, *inputs: str, output: str | None = None, **attributes: Any
+    ) -> str:
+        """Add a node of one output and return the name of that."""
+        name = self._name(operator) if output is None else output
+        self._add(operator, inputs, (name,), "", attributes)
+        return name
+
+    def halves(self, x: str) -> tuple[str, str]:
+        """Left and right half of the columns of a tensor."""
+        names = self._name("Split"), self._name("Split")
+        self._add("Split", (x,), names, "", {"axis": -1})
+        return names
+
+    def look_up(self, text: str, keys: dict[str, int], default: int) -> str:
+        """Integers by which ``keys`` maps a tensor of strings."""
+        name = self._name("LabelEncoder")
+        attributes: dict[str, Any] = {"default_int64": default}
+        if keys:
+            attributes["keys_strings"] = list(keys)
+            attributes["values_int64s"] = list(keys.values())
+        self._add("LabelEncoder", (text,), (name,), _ML, attributes)
+        return name
+
+    def trees(self, x: str, n_outputs: int, attributes: dict[str, Any]) -> str:
+        """Sums ``(n, n_outputs)`` of the leaves of trees, for float32 rows."""
+        name = self._name("TreeEnsembleRegressor")
+        own = {"n_targets": n_outputs, "aggregate_function": "SUM", "post_transform": "NONE"}
+        self._add("TreeEnsembleRegressor", (x,), (name,), _ML, attributes | own)
+        return name
+
+    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> str:
+        """Constant tensor; equal ones are kept once."""
+        array = np.asarray(value, dtype=dtype)
+        if array.dtype == object:
+            key = (str(array.dtype), array.shape, repr(array.tolist()).encode())
+        else:
+            key = (str(array.dtype), array.shape, array.tobytes())
+        if key not in self._constants:
+            name = self._name("constant")
+            tensor = self._onnx.numpy_helper.from_array(array, name)
+            self.initializers.append(tensor)
+            self._constants[key] = name
+        return self._constants[key]
+
+    def cast(self, x: str, dtype: str) -> str:
+        """Tensor as ``"float32"``, ``"float64"`` or ``"int64"``."""
+        return self.call("Cast", x, to=self.element(dtype))
+
+    def input(self, name: str, dtype: str, shape: tuple[int, ...]) -> None:
+        """Declare an input of n rows of this shape."""
+        self.inputs.append(self._declare(name, dtype, shape))
+
+    def output(self, name: str, dtype: str, shape: tuple[int, ...]) -> None:
+        """Declare an output of n rows of this shape."""
+        self.outputs.append(self._declare(name, dtype, shape))
+
+    def model(self, name: str, metadata: dict[str, str], version: str) -> Any:
+        """Finished model, checked by ``onnx.checker``."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initializers)
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_ML, ML_OPSET)]
+        model = helper.make_model(
+            graph,
+            opset_imports=opsets,
+            ir_version=IR_VERSION,
+            producer_name="adacap",
+            producer_version=version,
+        )
+        helper.set_model_props(model, metadata)
+        self._onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def _name(self, kind: str) -> str:
+        name = f"adacap/{kind}_{self._count}"
+        self._count += 1
+        return name
+
+    def _add(
+        self,
+        operator: str,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        domain: str,
+        attributes: dict[str, Any],
+    ) -> None:
+        make = self._onnx.helper.make_node
+        node = make(operator, inputs, outputs, name=outputs[0], domain=domain, **attributes)
+        self.nodes.append(node)
+
+    def element(self, dtype: str) -> int:
+        """Number under which ONNX knows a type."""
+        proto = self._onnx.TensorProto
+        kinds = {
+            "float32": proto.FLOAT,
+            "float64": proto.DOUBLE,
+            "int64": proto.INT64,
+            "bool": proto.BOOL,
+            "str": proto.STRING,
+        }
+        return int(kinds[dtype])
+
+    def _declare(self, name: str, dtype: str, shape: tuple[int, ...]) -> Any:
+        sizes = ["n", *shape]
+        return self._onnx.helper.make_tensor_value_info(name, self.element(dtype), sizes)

@@ -1,0 +1,249 @@
+"""Training by an earlier run: on from where a killed process was, or up to where it was best.
+
+It goes on to the same bits. What a run of the trainer depends on is made anew: rows, permutations,
+fresh nets. Their state and that of optimiser, schedule, generators and callbacks comes from the
+checkpoint; minibatches that were seen already are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from adacap.checkpoint import Checkpoint
+from adacap.core.mlr import MLRLoss
+from adacap.exceptions import warn_caller
+from adacap.training.callbacks import Callback, TrainingState, keeps_state
+from adacap.training.data import Batch, TrainingData
+from adacap.training.history import History, Trained
+from adacap.training.loop import Trainer
+
+__all__ = ["UpTo", "resumed"]
+
+_DONE, _UNDER_WAY = "done", "under way"
+
+
+def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
+    """Run a trainer, from where a checkpoint has it.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        As it was built in the first place: nothing has been run.
+    checkpoint : Checkpoint
+        Where the state is looked for and kept.
+
+    Returns
+    -------
+    Trained
+    """
+    key = f"nets {_digest(trainer)}"
+    found = checkpoint.get(key)
+    if _is_of(trainer, found, _DONE):
+        return _restored(trainer, found)
+    saver = _Saver(trainer, checkpoint, key)
+    if _is_of(trainer, found, _UNDER_WAY):
+        _go_on(trainer, found)
+        saver.before, saver.states = found["seconds"], found["callbacks"]
+    trainer.callbacks = (*trainer.callbacks, saver)
+    trained = trainer.run()
+    checkpoint.put(key, _described(trained))
+    return trained
+
+
+def _digest(trainer: Trainer) -> str:
+    """What tells one run of a fit from all others: nets at their start, seeds, how they move."""
+    config = replace(trainer.config, deadline=None, optimizer="adam", scheduler=None)
+    last = [int(step) for step in getattr(trainer, "last", ())]
+    digest = hashlib.blake2b(f"{config} {trainer.data.seeds} {last}".encode(), digest_size=16)
+    for name, tensor in trainer.nets.state().items():
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _is_of(trainer: Trainer, found: Any, status: str) -> bool:
+    """Whether what a file holds is of this trainer; tensors are held against its own."""
+    names = _Done._fields if status == _DONE else _UnderWay._fields
+    if not isinstance(found, dict) or found.get("status") != status or found.keys() != {*names}:
+        return False
+    own = trainer.nets.state()
+    stored = list(zip(own.values(), found["nets"], strict=False))
+    return len(found["nets"]) == len(own) and all(
+        isinstance(tensor, Tensor) and (a.shape, a.dtype) == (tensor.shape, tensor.dtype)
+        for a, tensor in stored
+    )
+
+
+# ----------------------------------------------------------------------------- a run that is done
+
+
+class _Done(NamedTuple):
+    status: str
+    nets: list[Tensor]
+    coef: Tensor
+    intercept: Tensor
+    best_step: list[int]
+    best_score: list[float]
+    histories: list[Any]
+    trace: Tensor | None
+
+
+def _described(trained: Trained) -> dict[str, Any]:
+    return _Done(
+        _DONE, list(trained.nets.state().values()), trained.coef, trained.intercept,
+        trained.best_step, trained.best_score, [list(h) for h in trained.histories], trained.trace,
+    )._asdict()  # fmt: skip
+
+
+@torch.no_grad()
+def _restored(trainer: Trainer, found: dict[str, Any]) -> Trained:
+    done, nets = _Done(**found), trainer.nets
+    _copy(nets.state().values(), done.nets)
+    nets.backbone.generators = None
+    device = trainer.data.x.device
+    return Trained(
+        nets, done.coef.to(device), done.intercept.to(device), done.best_step, done.best_score,
+        [History(records) for records in done.histories],
+        None if done.trace is None else done.trace.to(device),
+    )  # fmt: skip
+
+
+def _copy(own: Any, stored: Sequence[Tensor]) -> None:
+    for tensor, kept in zip(own, stored, strict=True):
+        tensor.copy_(kept)
+
+
+# -------------------------------------------------------------------------- a run that is under way
+
+
+class _UnderWay(NamedTuple):
+    status: str
+    step: int
+    seconds: float
+    nets: list[Tensor]
+    kept: list[Tensor]
+    best: dict[str, list[Any]]
+    records: list[dict[str, list[float]]]
+    trace: list[Tensor]
+    optimizer: dict[str, Any]
+    scheduler: dict[str, Any] | None
+    generators: list[Tensor]
+    callbacks: list[dict[str, Any]]
+
+
+def _snapshot(trainer: Trainer, record: dict[str, list[float]]) -> dict[str, Any]:
+    """State after a step, whose record is not yet with the others."""
+    best, scheduler = trainer.best, trainer.scheduler
+    return _UnderWay(
+        status=_UNDER_WAY,
+        step=trainer.state.step,
+        seconds=record["seconds"][0],
+        nets=list(trainer.nets.state().values()),
+        kept=best.kept,
+        best={name: list(getattr(best, name)) for name in ("score", "active", "step", "n_steps")},
+        records=[*trainer.records, record],
+        trace=trainer.trace,
+        optimizer=trainer.optimizer.state_dict(),
+        scheduler=None if scheduler is None else scheduler.state_dict(),
+        generators=[generator.get_state() for generator in _generators(trainer)],
+        callbacks=[callback.state_dict() for callback in filter(keeps_state, trainer.callbacks)],
+    )._asdict()
+
+
+def _generators(trainer: Trainer) -> list[torch.Generator]:
+    """Where dropout and dithering draw from; batches are drawn anew and passed over."""
+    of_nets = trainer.nets.backbone.generators or []
+    return [*of_nets, *getattr(trainer.objective, "generators", ())]
+
+
+@torch.no_grad()
+def _go_on(trainer: Trainer, found: dict[str, Any]) -> None:
+    """Put a fresh trainer where another one was."""
+    old, device = _UnderWay(**found), trainer.data.x.device
+    _copy(trainer.nets.state().values(), old.nets)
+    trainer.best.kept = [tensor.to(device) for tensor in old.kept]
+    vars(trainer.best).update(old.best)
+    trainer.state.step, trainer.records = old.step, old.records
+    trainer.trace = [tensor.to(device) for tensor in old.trace]
+    trainer.optimizer.load_state_dict(old.optimizer)
+    if trainer.scheduler is not None and old.scheduler is not None:
+        trainer.scheduler.load_state_dict(old.scheduler)
+    for generator, state in zip(_generators(trainer), old.generators, strict=True):
+        generator.set_state(state)
+    trainer.data = _Later(trainer.data, old.step + 1)
+
+
+class _Later(TrainingData):
+    """The same rows, whose first minibatches have been seen."""
+
+    def __init__(self, data: TrainingData, n_seen: int) -> None:
+        vars(self).update(vars(data))
+        self._n_seen = n_seen
+
+    def batches(self, batch_size: int) -> Iterator[Batch]:
+        """Minibatches from the first that has not been seen."""
+        return islice(super().batches(batch_size), self._n_seen, None)
+
+
+class _Saver(Callback):
+    """The last callback: keeps the state now and then, and gives the others back theirs."""
+
+    def __init__(self, trainer: Trainer, checkpoint: Checkpoint, key: str) -> None:
+        self.trainer, self.checkpoint, self.key = trainer, checkpoint, key
+        self.before = 0.0  # seconds
+        self.states: list[dict[str, Any]] = []
+        self.is_on = True
+
+    def on_start(self, state: TrainingState) -> None:
+        others = filter(keeps_state, self.trainer.callbacks)
+        for callback, old in zip(others, self.states, strict=False):
+            callback.load_state_dict(old)
+
+    def on_step(self, state: TrainingState) -> None:
+        record = state.record
+        record["seconds"] = [seconds + self.before for seconds in record["seconds"]]
+        is_last = state.stop or self.trainer.is_over(-math.inf)
+        if not self.is_on or is_last or not self.checkpoint.is_due():
+            return
+        try:
+            self.checkpoint.put(self.key, _snapshot(self.trainer, record))
+        except TypeError as error:
+            self.is_on = False
+            warn_caller(
+                f"{error} Training goes on; its nets are kept when they are done, not on the way. "
+                "Use an optimizer and a schedule whose state is numbers."
+            )
+
+
+# -------------------------------------------------------------------- up to an iteration
+
+
+@dataclass
+class UpTo(Trainer):
+    """Keeps a given iteration of each net, whatever its score, and ends with the last of them.
+
+    Parameters
+    ----------
+    last : sequence of int
+        Iteration to keep of each net; the latest, if training ends before.
+    """
+
+    last: Sequence[int] = ()
+
+    def validate(self, loss: MLRLoss) -> list[float]:
+        """The step itself as a score, as long as it counts."""
+        step = self.state.step
+        self.best.active = [step <= last for last in self.last]
+        return [float(step)] * self.nets.k
+
+    def is_over(self, next_end: float) -> bool:
+        """Also after the last of them."""
+        return super().is_over(next_end) or self.state.step >= max(self.last)

@@ -1,0 +1,71 @@
+"""How wide the interval of a row is, by what a model knows of it; NumPy only.
+
+The scale of a row is learnt from out-of-fold errors: trees say how large the errors of rows like
+it are, and a bent line how they grow with the prediction. Each counts as much as it pays out of
+fold, so that a target whose errors are the same everywhere has the same width everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FARTHEST", "Widths"]
+
+Floats = npt.NDArray[np.float64]
+
+FARTHEST = 3.0
+"""Standard deviations of the target beyond which a prediction is not farther out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Widths:
+    """Scale of the errors of a row: ``exp(p₀·log f + p₁·(b₀·z + b₁·|z|) − shift)``.
+
+    f is the size of errors by trees, z the prediction in coded units, cut at ±3.
+
+    Attributes
+    ----------
+    power : ndarray of shape (2, c)
+        How much trees and prediction count; both 0 where all rows of a target have one width.
+    floor : ndarray of shape (c,)
+        Least f.
+    shift : ndarray of shape (c,)
+        Mean logarithm over the training rows, so that the scale is 1 there.
+    slope : ndarray of shape (K, 2, c)
+        b of each fold.
+
+    Examples
+    --------
+    >>> one, zero = np.ones(1), np.zeros((2, 1))
+    >>> same = Widths(zero, one, 0 * one, np.zeros((5, 2, 1)))
+    >>> float(same.scale(np.zeros((3, 5, 1)), np.ones((3, 5, 1))).min())
+    1.0
+    """
+
+    power: Floats
+    floor: Floats
+    shift: Floats
+    slope: Floats
+
+    def scale(self, outputs: Floats, sizes: Floats) -> Floats:
+        """Scale of rows under each fold.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (n, K, c)
+            Coded predictions of the folds.
+        sizes : ndarray of shape (n, K, c)
+            f of the folds.
+
+        Returns
+        -------
+        ndarray of shape (n, K, c)
+        """
+        by_trees = np.log(np.maximum(sizes, self.floor))
+        z = np.clip(outputs, -FARTHEST, FARTHEST)
+        by_level = self.slope[:, 0] * z + self.slope[:, 1] * np.abs(z)
+        found: Floats = np.exp(self.power[0] * by_trees + self.power[1] * by_level - self.shift)
+        return found

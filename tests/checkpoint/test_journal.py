@@ -1,0 +1,212 @@
+"""A checkpoint holds what was put into it, or says why it is not used."""
+
+import os
+import pickle
+
+import pytest
+import torch
+
+from adacap.checkpoint import Checkpoint, file
+from adacap.checkpoint.trees import pack, unpack
+from adacap.exceptions import NoFolderError
+
+PRINT = {"X": "1", "max_iter": "2"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "long.checkpoint"
+
+
+def written(path, **options):
+    kept = Checkpoint.of(Checkpoint(path, **options))
+    kept.begin(PRINT, [5])
+    kept.put(
+        "a", {"weights": torch.arange(6.0).view(2, 3), 0: (1, [None, -float("inf")])}, now=True
+    )
+    return kept
+
+
+def test_what_is_packed_comes_back(seed):
+    value = {"x": torch.randn(2, 3).t(), 3: [True, 0.1, (1, "é")], None: torch.empty(0)}
+    found = unpack(pack(value))
+    assert torch.equal(found.pop("x"), value.pop("x"))
+    assert found.pop(None).shape == (0,)
+    del value[None]
+    assert found == value
+
+
+def test_a_piece_is_a_copy(path):
+    tensor = torch.zeros(2)
+    kept = Checkpoint.of(path)
+    kept.begin(PRINT, [])
+    kept.put("a", tensor)
+    tensor += 1
+    assert kept.get("a").tolist() == [0.0, 0.0]
+
+
+def test_another_process_finds_the_pieces(path):
+    written(path)
+    found = Checkpoint.of(path)
+    assert found.seeds == [5]
+    assert found.begin(PRINT, [5]) > 0
+    piece = found.get("a")
+    assert torch.equal(piece["weights"], torch.arange(6.0).view(2, 3))
+    assert piece[0] == (1, [None, -float("inf")])
+    assert found.get("b") is None
+
+
+def test_time_of_all_tries_adds_up(path):
+    first = written(path)
+    first._start -= 100
+    first.put("b", 1, now=True)
+    second = Checkpoint.of(path)
+    second.begin(PRINT, [5])
+    second._start -= 100
+    second.put("c", 1, now=True)
+    assert Checkpoint.of(path).begin(PRINT, [5]) > 200
+
+
+def test_it_is_written_when_it_is_time(path):
+    kept = Checkpoint.of(Checkpoint(path, every_seconds=1000))
+    kept.begin(PRINT, [])
+    kept.put("a", 1)
+    assert not path.exists()
+    kept._written -= 1000
+    kept.put("b", 2)
+    assert path.exists()
+
+
+def test_other_settings_are_named_and_the_pieces_forgotten(path):
+    written(path)
+    found = Checkpoint.of(path)
+    with pytest.warns(UserWarning, match=r"starts anew: .* another max_iter, width\."):
+        assert found.begin({**PRINT, "max_iter": "3", "width": "1"}, [5]) == 0
+    assert found.get("a") is None
+
+
+def test_the_parts_of_a_file_do_not_disturb_each_other(path):
+    written(path, part="scores", keep=True).end()
+    second = Checkpoint.of(Checkpoint(path, part="model", keep=True))
+    assert second.begin({"X": "9"}, []) == 0
+    second.put("m", 1, now=True)
+    again = Checkpoint.of(Checkpoint(path, part="scores"))
+    again.begin(PRINT, [5])
+    assert again.n_units == 1
+    again.remove()
+    assert not path.exists()
+
+
+def test_it_is_removed_in_the_end_with_drafts_of_killed_writers(path):
+    kept = written(path)
+    draft = path.with_name(".long.0123456789ab.checkpoint")
+    draft.write_bytes(b"half")
+    other = path.with_name(".long.notes.checkpoint")
+    other.write_bytes(b"mine")
+    kept.end()
+    assert os.listdir(path.parent) == [other.name]
+
+
+@pytest.mark.parametrize("name", ["a[1].checkpoint", "a*.checkpoint", "a?.ckpt", "noend"])
+def test_drafts_of_odd_names_are_found_and_no_others(tmp_path, name):
+    stem, dot, end = name.partition(".")
+    draft = tmp_path / f".{stem}.0123456789ab{dot}{end}"
+    bystander = tmp_path / f".ab.0123456789ab{dot}{end}"
+    draft.write_bytes(b"")
+    bystander.write_bytes(b"")
+    file.remove_drafts(tmp_path / name)
+    assert not draft.exists()
+    assert bystander.exists()
+
+
+# ----------------------------------------------------------------------------------- damage
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def flipped(content):
+    middle = content.index(b"arange" if b"arange" in content else b"F32") + 60
+    return content[:middle] + bytes([content[middle] ^ 16]) + content[middle + 1 :]
+
+
+def newer(content):
+    return content.replace(b'"version": 1', b'"version": 9')
+
+
+def later_bytes(content):
+    return content[:60] + b"garbage" * 30
+
+
+@pytest.mark.parametrize("damage", [cut, flipped, newer, later_bytes])
+def test_a_damaged_file_is_told_ignored_and_replaced(path, damage):
+    written(path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts anew"):
+        found = Checkpoint.of(path)
+    assert found.begin(PRINT, [5]) == 0
+    found.put("b", 1, now=True)
+    assert set(file.read(path)["fit"]["units"]) == {"b"}
+
+
+def test_no_flipped_bit_and_no_cut_is_a_crash(path):
+    written(path)
+    content = path.read_bytes()
+    for place in range(45, len(content), 5):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            found = file.read(path)
+        except file.BadCheckpoint:
+            continue
+        assert torch.equal(
+            unpack(found["fit"]["units"]["a"])["weights"], torch.arange(6.0).view(2, 3)
+        )
+    for size in range(1, len(content), 9):
+        path.write_bytes(content[:size])
+        with pytest.raises(file.BadCheckpoint):
+            file.read(path)
+
+
+def test_a_foreign_file_is_left_alone(path):
+    path.write_text("my notes")
+    with pytest.warns(UserWarning, match="is not a checkpoint of adacap: it is left as it is"):
+        kept = Checkpoint.of(path)
+    kept.begin(PRINT, [])
+    kept.put("a", 1, now=True)
+    kept.end()
+    assert path.read_text() == "my notes"
+
+
+def test_an_empty_file_is_taken(path):
+    path.touch()
+    written(path)
+    assert set(file.read(path)) == {"fit"}
+
+
+def test_a_full_disk_costs_the_checkpoint_not_the_fit(path, monkeypatch):
+    kept = written(path)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(file, "write", full)
+    with pytest.warns(UserWarning, match="The fit goes on, but its checkpoint cannot be written"):
+        kept.put("b", 1, now=True)
+    kept.put("c", 1, now=True)  # told once
+
+
+def test_a_folder_that_is_not_there_is_refused_before_training(tmp_path):
+    with pytest.raises(NoFolderError, match="There is no folder"):
+        Checkpoint.of(tmp_path / "no" / "a.checkpoint")
+
+
+def test_only_one_process_writes(path):
+    assert pickle.loads(pickle.dumps(written(path))) is None
+
+
+def test_seconds_below_0_are_refused(path):
+    with pytest.raises(ValueError, match=r"every_seconds must be 0 or more, got -1\."):
+        Checkpoint(path, every_seconds=-1)

@@ -1,0 +1,59 @@
+"""``adacap fit --checkpoint``: what is kept, until when, and what is refused."""
+
+import numpy as np
+import pytest
+
+import adacap
+from adacap.checkpoint import Checkpoint, file
+
+FIT = ["-t", "rent", "--method", "fast", "--n-estimators", "2", "--drop", "id", "--max-rows", "60"]
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Make the training on all rows end when it is done, before anything is saved."""
+    end = Checkpoint.end
+
+    def dies(self):
+        end(self)
+        if self.part == "model":
+            raise KeyboardInterrupt
+
+    def start():
+        monkeypatch.setattr(Checkpoint, "end", dies)
+
+    yield start
+    monkeypatch.undo()
+
+
+def test_both_fits_are_kept_until_the_model_is_saved(call, houses, tmp_path, dying, monkeypatch):
+    call("fit", houses, *FIT, "-o", "whole.adacap")
+    dying()
+    result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
+    assert result.exit_code != 0
+    assert set(file.read(tmp_path / "c.checkpoint")) == {"scores", "model"}
+    assert not (tmp_path / "model.adacap").exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
+    assert result.exit_code == 0, result.output
+    assert "Going on from the checkpoint c.checkpoint." in result.stderr
+    assert not (tmp_path / "c.checkpoint").exists()
+    one, other = (adacap.load(tmp_path / f"{name}.adacap") for name in ("whole", "model"))
+    expected, found = one.network_.state_dict(), other.network_.state_dict()
+    assert expected.keys() == found.keys()
+    assert all(np.array_equal(tensor, found[name]) for name, tensor in expected.items())
+
+
+@pytest.mark.parametrize("name", ["houses", "model.adacap", "page.html"])
+def test_a_file_that_is_needed_is_no_checkpoint(call, houses, name):
+    name = houses if name == "houses" else name
+    result = call("fit", houses, *FIT, "--report", "page.html", "--checkpoint", name)
+    assert result.exit_code == 2
+    assert "and --checkpoint are the same file" in result.stderr
+
+
+def test_a_folder_that_is_not_there_is_told_before_training(call, houses):
+    result = call("fit", houses, *FIT, "--checkpoint", "no/c.checkpoint")
+    assert result.exit_code == 2
+    assert "There is no folder no to write c.checkpoint to." in result.stderr

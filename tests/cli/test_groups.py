@@ -1,0 +1,74 @@
+"""``--group`` and ``--time``: named columns decide how rows are split, and are not learned from."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from adacap.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("groups") / "visits.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["patient", "day", "one", "age", "y"])
+        for i in range(80):
+            day = f"2024-{1 + i // 28:02d}-{1 + i % 28:02d}"
+            rows.writerow([f"p{i % 10}", day, 1, rng.normal(), rng.normal() + i % 10])
+    return path
+
+
+def run(*words):
+    found = runner.invoke(app, [str(word) for word in words])
+    return found.exit_code, found.output
+
+
+def fitted(table, folder, *words):
+    output = folder / "m.adacap"
+    options = ("-t", "y", "--method", "fast-nets", "-o", output, "--force", "--time-limit", 2)
+    code, text = run("fit", table, *options, "--json", *words)
+    assert code == 0, text
+    return json.loads(text[text.index("{") :])
+
+
+def test_fit_splits_by_group_and_does_not_learn_from_it(table, tmp_path):
+    facts = fitted(table, tmp_path, "--group", "patient", "--drop", "day,one")
+    assert facts["group"] == "patient"
+    assert facts["split"].startswith("whole groups, 10 in all")
+    assert [column["column"] for column in facts["columns"]] == ["age"]
+    assert facts["tested_on"] == 16
+
+
+def test_keep_learns_from_a_column_all_the_same(table, tmp_path):
+    words = ("--time", "day", "--keep", "day", "--drop", "patient,one", "--no-refit")
+    facts = fitted(table, tmp_path, *words)
+    assert facts["split"].startswith("in time")
+    assert {column["column"] for column in facts["columns"]} == {"day", "age"}
+    code, text = run("inspect", tmp_path / "m.adacap", "--no-capacity")
+    assert code == 0
+    assert "Held out: in time" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--group", "patent"), 2, "patent"),
+        (("--group", "y"), 2, "--group y is the target"),
+        (("--time", "day", "--drop", "day"), 2, "--time day is dropped"),
+        (("--keep", "age"), 2, "--keep age is neither"),
+        (("--group", "one"), 1, "Column 'one': groups holds one group only"),
+        (("--time", "patient"), 1, "Column 'patient': time must hold numbers or dates"),
+    ],
+    ids=["unknown", "target", "dropped", "keep", "one group", "no time"],
+)
+def test_what_cannot_be_split_is_refused(table, tmp_path, words, code, message):
+    found = run("fit", table, "-t", "y", "-o", tmp_path / "m.adacap", *words)
+    assert found[0] == code
+    assert message in " ".join(found[1].split())

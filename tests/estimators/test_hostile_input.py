@@ -1,0 +1,242 @@
+"""Cells, targets, weights and settings that once ended in silence or in a foreign error."""
+
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import torch
+
+import adacap
+from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap.estimators.mlr_net import MLRNetRegressor
+from adacap.exceptions import NonFiniteError, NumericalWarning
+
+CHEAP = {"quality": "nets", "n_estimators": 1, "max_iter": 3, "width": 8, "random_state": 0}
+
+
+@pytest.fixture
+def data(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    return X, X[:, 0] + 0.1 * rng.normal(size=60)
+
+
+def regressor(**settings):
+    if settings.get("quality", "nets") != "nets":  # members of a blend share five folds
+        settings = {"n_estimators": "auto", **settings}
+    return AdaCapRegressor(**{**CHEAP, **settings})
+
+
+# ---------------------------------------------------------------------------------- huge cells
+
+
+@pytest.mark.finding("M6", before="preprocessing='paper': NaN predictions without a word")
+@pytest.mark.parametrize("quality", ["nets", ["ridge"], ["kernel"], ["trees"]])
+@pytest.mark.parametrize("policy", ["default", "paper", "none"])
+@pytest.mark.parametrize("cell", [-1e300, 1e39])
+def test_a_huge_cell_gives_a_finite_prediction_or_names_its_column(data, policy, quality, cell):
+    X, y = data
+    model = regressor(quality=quality, preprocessing=policy).fit(X, y)
+    new = X[:4].copy()
+    new[2, 1] = cell
+    if policy == "default":
+        assert np.isfinite(model.predict(new)).all()
+        return
+    with pytest.raises(ValueError, match=r"column 1 reaches 1e\+(300|39).*infinity.*default"):
+        model.predict(new)
+
+
+@pytest.mark.finding("M6", before="preprocessing='paper': NaN predictions without a word")
+@pytest.mark.parametrize("names", [None, ["size", "rooms", "price"]])
+def test_the_column_of_a_huge_cell_is_found_beside_text(data, names):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame(X, columns=names or list("abc"))
+    frame["kind"] = np.where(y > 0, "up", "down")
+    model = regressor(preprocessing="paper").fit(frame, y)
+    frame.iloc[3, 2] = 1e300
+    with pytest.raises(ValueError, match=f"column {frame.columns[2]!r} reaches 1e"):
+        model.predict(frame)
+
+
+def test_predictions_that_overflow_inside_the_net_name_their_rows(data):
+    X, y = data
+    model = regressor(width=64, preprocessing="none").fit(X, y)
+    new = X[:4].copy()
+    new[2] = 3e38
+    with pytest.raises(NonFiniteError, match=r"1 of 4 rows are not finite \(row 2 is the first"):
+        model.predict(new)
+
+
+@pytest.mark.parametrize("policy", ["default", "paper"])
+def test_a_huge_cell_may_stand_among_the_training_rows(data, policy):
+    X, y = data
+    X[5, 0] = 1e300
+    assert np.isfinite(regressor(preprocessing=policy).fit(X, y).predict(X)).all()
+
+
+# ---------------------------------------------------------------------- torch's default dtype
+
+
+@pytest.fixture
+def double_by_default():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+def own_net(d_in):
+    return torch.nn.Sequential(torch.nn.Linear(d_in, 8), torch.nn.ReLU())
+
+
+@pytest.mark.finding("M7", before="RuntimeError: mat1 and mat2 must have the same dtype")
+@pytest.mark.usefixtures("double_by_default")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"architecture": "snn"},
+        {"architecture": "glu"},
+        {"architecture": "resblock"},
+        {"scheme": "plain"},
+        {"architecture": own_net, "width": "auto"},
+        {"quality": ["ridge", "kernel", "boosting"]},
+        {"quality": ["trees"]},
+    ],
+    ids=["snn", "glu", "resblock", "plain", "own", "closed", "trees"],
+)
+def test_a_fit_under_another_default_dtype(data, settings):
+    X, y = data
+    model = regressor(**settings).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert torch.get_default_dtype() == torch.float64
+
+
+@pytest.mark.finding("M7", before="load blamed the file: 'float32 in the file, float64 in the net'")
+def test_a_file_loads_under_another_default_dtype(data, tmp_path, request):
+    X, y = data
+    model = regressor().fit(X, y)
+    model.save(tmp_path / "model.adacap")
+    request.getfixturevalue("double_by_default")
+    np.testing.assert_array_equal(
+        adacap.load(tmp_path / "model.adacap").predict(X), model.predict(X)
+    )
+
+
+# ------------------------------------------------------------------------ cells that are no float
+
+
+@pytest.mark.finding("L3", before="decimal.InvalidOperation")
+def test_a_signalling_nan_is_a_missing_cell(data):
+    X, y = data
+    cells = X.astype(object)
+    cells[0, 0] = Decimal("sNaN")
+    same = X.astype(object)
+    same[0, 0] = None
+    found = regressor().fit(cells, y).predict(cells)
+    np.testing.assert_array_equal(found, regressor().fit(same, y).predict(same))
+
+
+@pytest.mark.finding("L3", before="OverflowError: int too large to convert to float")
+def test_an_integer_beyond_float64_is_refused_by_name(data):
+    X, y = data
+    cells = X.astype(object)
+    cells[0, 1] = -(10**400)
+    with pytest.raises(ValueError, match=r"infinity in column 1 \(1 of 60 values\)"):
+        regressor().fit(cells, y)
+    with pytest.raises(ValueError, match="y holds a number beyond"):
+        regressor().fit(X, [10**400, *y[1:]])
+    with pytest.raises(ValueError, match="sample_weight must be one number per row"):
+        regressor().fit(X, y, sample_weight=[10**400] * 60)
+
+
+@pytest.mark.finding("L3", before="'could not convert string to float', no name given")
+def test_text_for_weights_is_refused_by_name(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"sample_weight must be one number per row.*'a'"):
+        regressor().fit(X, y, sample_weight=["a"] * 60)
+
+
+# --------------------------------------------------------------------------- targets and weights
+
+
+@pytest.mark.finding("L2", before="torch._C._LinAlgError from eigh")
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_of_any_size_for_an_mlr_net(data, weight):
+    X, y = data
+    weights = weight * np.linspace(1, 2, 60)
+    model = MLRNetRegressor(max_iter=3, random_state=0).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.finding("L4", before="DivergenceError: the loss is not finite")
+@pytest.mark.parametrize("value", [1e100, -1e200, 1.7e308])
+def test_a_huge_constant_target_is_predicted(data, value):
+    X, _ = data
+    np.testing.assert_allclose(regressor().fit(X, np.full(60, value)).predict(X), value)
+
+
+@pytest.mark.finding("L5", before="AttributeError: no attribute 'on_start'")
+def test_a_callback_that_is_none_is_refused(data):
+    with pytest.raises(ValueError, match=r"callbacks must be None or a sequence of.*Callback"):
+        regressor(callbacks=[print]).fit(*data)
+
+
+@pytest.mark.finding("L6", before="RuntimeWarning: overflow in targets.py, _capacity_reading.py")
+@pytest.mark.parametrize("quality", ["nets", ["ridge", "kernel"], ["trees"]])
+def test_targets_near_the_largest_float_overflow_nowhere(data, quality):
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = regressor(quality=quality).fit(X, y / abs(y).max() * 1.79e308)
+        assert np.isfinite(model.predict(100 * X)).all()
+        if quality != "nets":
+            assert np.isfinite(model.predict_interval(X)).all()
+
+
+# ------------------------------------------------------------------------------------ divergence
+
+
+@pytest.mark.finding("divergence", before="R² −188, or 49 % accuracy, and no warning")
+@pytest.mark.parametrize(
+    ("kind", "max_lr"),
+    [(AdaCapRegressor, 10.0), (AdaCapRegressor, 1e3), (AdaCapClassifier, 1e3),
+     (AdaCapClassifier, 1e10)],
+)  # fmt: skip
+@pytest.mark.parametrize("validation", [0.0, 0.2])
+def test_a_plain_net_that_diverges_says_so(data, kind, max_lr, validation):
+    X, y = data
+    settings = {**CHEAP, "max_iter": 60, "scheme": "plain", "validation": validation}
+    model = kind(**settings, max_lr=max_lr)
+    with pytest.warns(NumericalWarning, match=r"Training diverged.*smaller max_lr \(now 1"):
+        model.fit(X, y if kind is AdaCapRegressor else y > 0)
+
+
+@pytest.mark.parametrize("kind", [AdaCapRegressor, AdaCapClassifier])
+def test_a_plain_net_that_learns_says_nothing(data, kind):
+    X, y = data
+    settings = {**CHEAP, "max_iter": 60, "scheme": "plain"}
+    kind(**settings).fit(X, y if kind is AdaCapRegressor else y > 0)
+
+
+# ------------------------------------------------------------------------- ---------------- tensors
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda X: X.requires_grad_(), lambda X: X.bfloat16(), lambda X: X.half()],
+    ids=["gradient", "bfloat16", "half"],
+)
+def test_a_tensor_that_numpy_does_not_take_is_read(data, change):
+    X, y = data
+    tensor = change(torch.tensor(X))
+    found = regressor().fit(tensor, y).predict(tensor)
+    same = tensor.detach().double().numpy()
+    np.testing.assert_array_equal(found, regressor().fit(same, y).predict(same))
+
+
+def test_a_sparse_tensor_is_refused_with_the_way_out(data):
+    X, y = data
+    with pytest.raises(TypeError, match=r"Sparse data .* torch\.sparse_coo.* X\.to_dense\(\)"):
+        regressor().fit(torch.tensor(X).to_sparse(), y)

@@ -1,0 +1,21 @@
+"""The fuzzers, in a small bounded run: no foreign error, nothing left behind."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools" / "fuzz"
+
+
+@pytest.mark.filterwarnings("ignore")  # of readers about files that are odd on purpose
+@pytest.mark.parametrize(("name", "cases"), [("tables", 150), ("stores", 80), ("cli", 25)])
+def test_a_short_run_finds_nothing(name, cases, monkeypatch):
+    if name == "stores":
+        pytest.importorskip("adacap_bench")
+    monkeypatch.syspath_prepend(TOOLS)
+    harness, fuzzer = importlib.import_module("harness"), importlib.import_module(name)
+    budget = harness.Budget(cases=cases, seconds=60, memory_mb=0, case_seconds=60)
+    found = harness.fuzz(name, fuzzer.case, budget, harness.kept(name))
+    assert not found.failures, found.failures[0].text
+    assert found.cases >= cases / 2
