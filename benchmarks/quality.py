@@ -2,6 +2,7 @@
 
     ADACAP_DATA=<folder> python benchmarks/quality.py run explore    (ideas, on splits 40-42)
     ADACAP_DATA=<folder> python benchmarks/quality.py run confirm    (the choice and its peers)
+    ADACAP_DATA=<folder> python benchmarks/quality.py run fresh      (the choice, on new splits)
     python benchmarks/quality.py write                               (tables from the records)
 
 Ideas are chosen between on the exploration splits. The confirmation splits were not looked at while
@@ -12,15 +13,18 @@ store to ``benchmarks/records/quality.csv``, which the tables are made from.
 import argparse
 import csv
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
-from adacap.estimators.quality import QUALITIES
+from adacap.estimators.quality import OF_MANY_ROWS, QUALITIES
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "quality.csv"
@@ -34,6 +38,8 @@ PROBED = ("nets", "last")
 
 EXPLORE = (40, 41, 42)
 CONFIRM = (60, 61, 62, 63, 64)
+FRESH = (70, 71, 72, 73, 74)
+BETWEEN = ("paper-7", "paper-25", "paper-28", "paper-29")  # neither small by the paper nor large
 REFERENCE, DEFAULT, BEFORE = "catboost", "adacap-balanced", "adacap-nets"
 OWN = ("adacap-fast", DEFAULT, "adacap-best", BEFORE)
 PEERS = (REFERENCE, "gp-ard", "lightgbm", "xgboost", "rf", "xrf", "realmlp-td", "tabm-d", "xrfm")
@@ -48,23 +54,48 @@ class Blend:
     """``build`` of a blend of given members; columns come encoded and standardised."""
 
     members: tuple[str, ...]
+    changes: tuple[tuple[str, str, Any], ...] = ()  # module, name and value of a constant
+    folds: int | None = None
 
     def __call__(self, kind: str, seed: int) -> Any:
         from adacap import AdaCapClassifier, AdaCapRegressor
 
         estimator = AdaCapRegressor if kind == "regression" else AdaCapClassifier
-        return estimator(quality=list(self.members), preprocessing="none", random_state=seed)
+        folds = {} if self.folds is None else {"n_estimators": self.folds}
+        model = estimator(
+            quality=list(self.members), preprocessing="none", random_state=seed, **folds
+        )
+        return Otherwise(model, self.changes) if self.changes else model
 
 
-def blend(name: str, members: Iterable[str]) -> Method:
+@dataclass
+class Otherwise:
+    """A model that is fitted with other constants than ours."""
+
+    model: Any
+    changes: tuple[tuple[str, str, Any], ...]
+
+    def fit(self, X: Any, y: Any) -> "Otherwise":
+        with ExitStack() as stack:
+            for module, name, value in self.changes:
+                stack.enter_context(mock.patch.object(import_module(module), name, value))
+            self.model.fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model.predict(X)
+
+
+def blend(name: str, members: Iterable[str], **options: Any) -> Method:
     own = name.replace(":", "-")  # names are words joined by hyphens
-    return Method(own, "AdaCap", EVERY_KIND, Blend(tuple(members)), ("torch",))
+    return Method(own, "AdaCap", EVERY_KIND, Blend(tuple(members), **options), ("torch",))
 
 
 def last_iterations(estimator: Any, split: Any) -> dict[str, int]:
-    """Probe: how many nets there are, and of how many the best iteration is the last."""
+    """Probe: how many nets there are, and of how many the last tenth of the steps was the best."""
     nets = [net for net in estimator.members_ if len(net.history)]
-    return {"nets": len(nets), "last": sum(net.best_iter >= len(net.history) - 1 for net in nets)}
+    last = sum(net.best_iter >= 0.9 * (len(net.history) - 1) for net in nets)
+    return {"nets": len(nets), "last": last}
 
 
 def probed(name: str) -> Method:
@@ -82,8 +113,21 @@ def singles() -> list[Method]:
 
 
 def without(whole: Sequence[str]) -> list[Method]:
-    """The blend with each member left out in turn."""
-    return [blend(f"without-{name}", [other for other in whole if other != name]) for name in whole]
+    """The whole blend, then with each member left out in turn."""
+    less = [blend(f"without-{name}", [other for other in whole if other != name]) for name in whole]
+    return [blend("whole", whole), *less]
+
+
+def otherwise(whole: Sequence[str]) -> list[Method]:
+    """The blend with one choice made in another way."""
+    blending, weights = "adacap.estimators.blending", "adacap.members.blend"
+    return [
+        blend("nets-at-their-word", whole, changes=((blending, "NET_OPTIMISM", 1.0),)),
+        blend("weights-not-shrunk", whole, changes=((weights, "SHRINKAGE", 0.0),)),
+        blend("weights-equal", whole, changes=((weights, "SHRINKAGE", 1e6),)),
+        blend("kernel-of-80-steps", whole, changes=(("adacap.members.kernel", "_LONGER", 1.0),)),
+        blend("ten-folds", whole, folds=10),
+    ]
 
 
 def added(whole: Sequence[str]) -> list[Method]:
@@ -100,6 +144,7 @@ class Plan(NamedTuple):
     splits: tuple[int, ...]
     largest: bool | None = None  # only tasks of more, or of at most, so many rows
     seconds: float | None = None
+    only: tuple[str, ...] = ()  # of the suite
 
 
 PLANS: dict[str, Plan] = {
@@ -107,7 +152,17 @@ PLANS: dict[str, Plan] = {
         lambda: [REFERENCE, DEFAULT, *singles(), *added(QUALITIES["balanced"])], SMALL, EXPLORE
     ),
     "ablation": Plan(
-        lambda: [REFERENCE, DEFAULT, *without(QUALITIES["balanced"])], SMALL, (50, 51, 52)
+        lambda: [REFERENCE, *without(QUALITIES["balanced"]), *otherwise(QUALITIES["balanced"])],
+        SMALL,
+        (50, 51, 52),
+        False,
+    ),
+    "ablation-many": Plan(
+        lambda: [REFERENCE, *without(OF_MANY_ROWS["balanced"])], SMALL, (50, 51, 52), True
+    ),
+    "fresh": Plan(lambda: [*OWN, REFERENCE, "gp-ard", "xrf"], SMALL, FRESH, seconds=600),
+    "between": Plan(
+        lambda: [*OWN, REFERENCE, "xrf", "lightgbm"], LARGE, (60, 61), seconds=1800, only=BETWEEN
     ),
     "confirm": Plan(lambda: [*OWN, *PEERS], SMALL, CONFIRM, seconds=600),
     "own": Plan(lambda: [*OWN, REFERENCE], SMALL, CONFIRM),
@@ -136,6 +191,8 @@ def run(
     methods = [m for m in plan.methods() if only is None or _name(m) in only.split(";")]
     tasks = []
     for task in find_tasks([plan.suite]):
+        if plan.only and task.key not in plan.only:
+            continue
         try:
             n_train = int(0.8 * len(load_table(task.key).y))
         except MissingDataError:
@@ -283,8 +340,8 @@ def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]
 
 
 def last_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Share of the nets that had not got worse when their steps ended."""
-    text = ["| | nets | best iteration is the last |", "|---|---|---|"]
+    """Share of the nets in the models that were at their best near the end of their steps."""
+    text = ["| | nets | best in the last tenth of their steps |", "|---|---|---|"]
     for method in OWN:
         own = [row for row in rows if row["method"] == method and row["nets"]]
         n_nets, n_last = (sum(row[name] for row in own) for name in PROBED)
@@ -355,8 +412,12 @@ def sections() -> dict[str, list[str]]:
         return row["rmse"] is not None and row["n_train"] > MANY_ROWS
 
     explored, confirmed = part(EXPLORE, small), part(CONFIRM, small)
-    ablated = part(PLANS["ablation"].splits, small)
+    ablated, fresh = part(PLANS["ablation"].splits, small), part(FRESH, small)
     found = {}
+    if fresh:
+        found["fresh"] = lines_table(fresh, [*OWN, *PEERS])
+        few = [row for row in fresh if row["n_train"] <= FEW_ROWS]
+        found["fresh-few"] = lines_table(few, [*OWN, *PEERS])
     if explored:
         found["explored"] = lines_table(explored, dict.fromkeys(row["method"] for row in explored))
     if ablated:

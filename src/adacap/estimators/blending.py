@@ -10,11 +10,13 @@ Every member is a model per fold that never saw the fold, so that its prediction
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -23,7 +25,7 @@ from torch import Tensor, nn
 from adacap.checkpoint import Checkpoint
 from adacap.encodings import fit_encoding
 from adacap.estimators.backbone import BackboneSpec
-from adacap.estimators.bag import Bag, FittedMember, encoded
+from adacap.estimators.bag import Bag, FittedMember, encoded, regroup
 from adacap.estimators.fitting import BagTraining, Recipe
 from adacap.estimators.held_out import LeftOut, Rows, solve_rows
 from adacap.estimators.quality import FOURIER, KINDS_OF_NETS, MANY_ROWS, OWN_LIST
@@ -44,8 +46,27 @@ __all__ = [
     "out_of_fold",
 ]  # fmt: skip
 
-FitNets = Callable[[str, Encoded | None, int], Sequence[FittedMember]]
-"""Trains a net per fold: of a kind, on encoded rows, with a number that tells equal nets apart."""
+
+class FitNets(Protocol):
+    """Trains a net per fold."""
+
+    def __call__(
+        self,
+        kind: str,
+        encoding: Encoded | None,
+        turn: int,
+        *,
+        before: Sequence[FittedMember] = (),
+        cycle: int = 0,
+        folds: int | None = None,
+    ) -> Sequence[FittedMember]:
+        """Nets of a kind, on encoded rows, with a number that tells equal nets apart.
+
+        ``before`` are nets to go on with, in one more cycle of the schedule; with ``folds`` there
+        are nets of the first folds alone.
+        """
+
+
 FoldLayers = Sequence[tuple[Tensor, Tensor]]
 
 NET_OPTIMISM = 1.08
@@ -53,21 +74,43 @@ _LEAST_FACTOR = 0.01  # of the outputs of a model of classes
 _VERY_MANY_ROWS = 10_000  # that larger trees can be grown on
 _MOST_STUDIED = 1000  # rows that the capacity of a kernel is read on
 _MOST_ALONE = 1000  # rows up to which a second thread waits as long as it computes
+_MOST_OF_TIME = 0.6  # that is left, for one member
+_NETS_SHARE = 2.0  # most time of nets that go on, over that of all other members
+_STILL_FALLS = 0.98  # error after a cycle over that before, of nets that go on
+_LATE = 0.8  # share of a cycle after which a best iteration is one that still falls
 
 
 @dataclass(frozen=True, eq=False)
 class NetTraining(BagTraining):
     """Training of a bag of nets, alone or as members of a blend."""
 
-    def encoded(self, kind: str, encoding: Encoded | None, turn: int) -> list[FittedMember]:
-        """A bag of a kind on encoded rows, with seeds of its own."""
-        members = tuple(replace(m, seed=(m.seed + 7919 * turn) % 2**31) for m in self.members)
+    def encoded(
+        self,
+        kind: str,
+        encoding: Encoded | None,
+        turn: int,
+        *,
+        before: Sequence[FittedMember] = (),
+        cycle: int = 0,
+        folds: int | None = None,
+    ) -> list[FittedMember]:
+        """A bag of a kind on encoded rows, with seeds of its own; see :class:`FitNets`."""
+        shift = 7919 * turn + 104729 * cycle
+        members = tuple(replace(m, seed=(m.seed + shift) % 2**31) for m in self.members[:folds])
         recipes = self.recipes if kind == "nets" else (_waves(self.recipes[0]),)
-        own = replace(self, members=members, recipes=recipes)
+        recipes = tuple(_longer(recipe, cycle) for recipe in recipes)
+        own = replace(self, members=members, recipes=recipes, start_from=tuple(before))
         if encoding is None:
             return own.fit()
         rows = Rows(encoding(self.rows.x), self.rows.targets, self.rows.weight)
         return encoded(replace(own, rows=rows).fit(), encoding)
+
+
+def _longer(recipe: Recipe, cycle: int) -> Recipe:
+    """The recipe of a later cycle: twice as many steps as the one before, at half its rate."""
+    config = recipe.config
+    steps, rate = config.max_iter * 2**cycle, config.max_lr / 2**cycle
+    return replace(recipe, config=replace(config, max_iter=steps, max_lr=rate))
 
 
 def _waves(recipe: Recipe) -> Recipe:
@@ -210,15 +253,16 @@ class Budget:
     boosting: BoostingSettings
     n_trees: int  # of a forest, per fold
     boosted: int = 200  # trees on histograms, per fold
-    nets_within: float = float("inf")  # of many rows: error of the kernel over the least so far
+    nets_within: float = float("inf")  # of many rows: error of nets over the least so far
+    cycles: int = 1  # of many rows: nets go on so often at most, each time twice as long
 
 
 BUDGETS = {
     "fast": Budget(KernelSettings(n_steps=60, most_trained=120, most_solved=1000),
                    BoostingSettings(n_trees=100, rate=0.2), 20, 100),
-    "balanced": Budget(KernelSettings(), BoostingSettings(), 40, nets_within=1.2),
+    "balanced": Budget(KernelSettings(), BoostingSettings(), 40, nets_within=1.2, cycles=3),
     "best": Budget(KernelSettings(most_trained=400, most_solved=3000),
-                   BoostingSettings(n_trees=600, rate=0.06), 100, 400),
+                   BoostingSettings(n_trees=600, rate=0.06), 100, 400, cycles=3),
     OWN_LIST: Budget(KernelSettings(), BoostingSettings(), 40),
 }  # fmt: skip
 
@@ -245,7 +289,7 @@ def fit_blend(
     Parameters
     ----------
     names : sequence of str
-        Members in order of value. When time runs out, the last ones are left out.
+        Members in order of value. When time runs out, the last ones are left out, ridge never.
     rows : Rows
     members : sequence of MemberRows
         Rows of each fold.
@@ -271,16 +315,17 @@ def fit_blend(
         fold[member.valid] = k
     trains = None if final is None else _trained_on(members, len(fold))
     budget, k = BUDGETS[quality], len(members)
-    shop = _Workshop(rows, fold, k, seed, loss, budget, fit_nets, trains, checkpoint)
+    shop = _Workshop(rows, fold, k, seed, loss, budget, fit_nets, trains, checkpoint, deadline)
     trained: list[_Trained] = []
+    if deadline is not None:  # ridge regression takes next to no time: there is always a model
+        names = sorted(names, key=lambda name: not name.startswith("ridge"))
     for i, name in enumerate(names):
         if trained and _is_late(deadline, trained):
             break
-        if name.partition(":")[0] in KINDS_OF_NETS and not shop.is_worth_nets(trained):
-            continue
         if progress is not None:
             progress.update(i, text=name)
-        trained.append(shop.train(name, i))
+        found = shop.train(name, i, trained)
+        trained += [] if found is None else [found]
     if progress is not None:
         progress.update(len(names), text="")
     blended = _weigh(trained, rows, fold, loss)
@@ -370,19 +415,24 @@ class _Workshop:
         fit_nets: FitNets,
         trains: Tensor | None = None,
         checkpoint: Checkpoint | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.rows, self.fold, self.k, self.seed, self.loss = rows, fold, k, seed, loss
+        self.deadline = deadline
         self.budget, self.fit_nets, self.trains = budget, fit_nets, trains
         self.checkpoint, self.turn = checkpoint, ""  # what tells members of one name apart
         self.encodings: dict[str, Encoded] = {}
 
-    def train(self, name: str, turn: int) -> _Trained:
-        """One member by its name."""
+    def train(self, name: str, turn: int, others: Sequence[_Trained] = ()) -> _Trained | None:
+        """One member by its name; None for nets that are not worth it beside the others."""
         start, key = time.perf_counter(), f"{self.turn}{turn} {name}"
         kind, _, encoding = name.partition(":")
         own = self.encoding(encoding) if encoding else None
         if kind in KINDS_OF_NETS:
-            found = self._nets(name, kind, own, turn)
+            nets = self._nets(kind, own, turn, others)
+            if not nets:
+                return None
+            found = _Trained(Part(name, 0.0, 0.0, 0.0, nets=tuple(nets)), self._outputs(nets))
         else:
             found = self._frozen(name, kind, own, key)
         seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - start)
@@ -395,25 +445,12 @@ class _Workshop:
         for part in blended.parts:
             if part.frozen is not None:
                 own = self.train(part.name, 0)
+                assert own is not None
                 seconds = part.seconds + own.part.seconds
                 part = part._replace(frozen=own.part.frozen, seconds=seconds)
                 kernel = kernel or (own._replace(part=part) if own.kernel else None)
             parts.append(part)
         return replace(blended, parts=tuple(parts), kernel=kernel or blended.kernel)
-
-    def is_worth_nets(self, trained: Sequence[_Trained]) -> bool:
-        """Whether nets may pay: of many rows, where a smooth function is not far behind trees."""
-        if len(self.fold) <= MANY_ROWS or self.loss != "rmse":
-            return True
-        known, weight = self.fold >= 0, self.rows.weight
-        targets = self.rows.targets.cpu().double()[known]
-        each = None if weight is None else weight.cpu().double()[known].numpy()
-        errors = {
-            one.part.name: _rmse((one.outputs[known] - targets).square().mean(1).numpy(), each)
-            for one in trained
-        }
-        least = min(errors.values(), default=1.0)
-        return errors.get("kernel", 0.0) <= self.budget.nets_within * least
 
     def encoding(self, name: str) -> Encoded:
         """An encoding of the rows, fitted when it is first asked for."""
@@ -423,19 +460,73 @@ class _Workshop:
             self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
         return self.encodings[name]
 
-    def _nets(self, name: str, kind: str, encoding: Encoded | None, turn: int) -> _Trained:
-        nets = tuple(self.fit_nets(kind, encoding, turn))
+    def _nets(
+        self, kind: str, encoding: Encoded | None, turn: int, others: Sequence[_Trained]
+    ) -> Sequence[FittedMember]:
+        """A net per fold; of many rows in cycles while they learn, none where they would not pay.
+
+        Whether they may pay is seen by the net of the first fold, beside what the other members
+        reach on that fold.
+        """
+        is_long = len(self.fold) > MANY_ROWS and self.loss == "rmse"
+        within = self.budget.nets_within
+        if is_long and others and math.isfinite(within):
+            first = self.fit_nets(kind, encoding, turn, folds=1)
+            if self._error_of(first) > within * self._least(others, first):
+                return ()
+        start = time.perf_counter()
+        nets = self.fit_nets(kind, encoding, turn)
+        if is_long:
+            spent = sum(one.part.seconds for one in others)
+            nets = self._go_on(nets, partial(self.fit_nets, kind, encoding, turn), start, spent)
+        return nets
+
+    def _go_on(
+        self, nets: Sequence[FittedMember], fit: Callable[..., Any], start: float, spent: float
+    ) -> Sequence[FittedMember]:
+        """The same nets after more cycles of the schedule, while their error falls."""
+        last_start, falls = start, _ended_late(nets)
+        for cycle in range(1, self.budget.cycles):
+            now = time.perf_counter()
+            end = now + 2 * (now - last_start)  # a cycle takes twice as long as the one before
+            is_late = self.deadline is not None and end > self.deadline
+            if not falls or is_late or end - start > _NETS_SHARE * max(spent, 1.0):
+                break
+            before, last_start = self._error_of(nets), now
+            nets = _better(nets, fit(before=nets, cycle=cycle))
+            falls = self._error_of(nets) < _STILL_FALLS * before
+        return nets
+
+    def _outputs(self, nets: Sequence[FittedMember]) -> Tensor:
+        """Out-of-fold outputs; the target itself for rows of no fold."""
         outputs = self.rows.targets.cpu().double().clone()
         for net in nets:
             assert net.held_out is not None
             outputs[net.rows.valid] = net.held_out.outputs.cpu().double()
-        return _Trained(Part(name, 0.0, 0.0, 0.0, nets=nets), outputs)
+        return outputs
+
+    def _error_of(self, nets: Sequence[FittedMember]) -> float:
+        """Root mean squared error of nets on the rows that they held out."""
+        return self._error(self._outputs(nets), nets)
+
+    def _least(self, others: Sequence[_Trained], nets: Sequence[FittedMember]) -> float:
+        """The least error of other members on the same rows."""
+        return min(self._error(one.outputs, nets) for one in others)
+
+    def _error(self, outputs: Tensor, nets: Sequence[FittedMember]) -> float:
+        rows = torch.cat([net.rows.valid for net in nets])
+        squares = (outputs - self.rows.targets.cpu().double())[rows].square().mean(1).numpy()
+        weight = self.rows.weight
+        return _rmse(squares, None if weight is None else weight.cpu().double()[rows].numpy())
 
     def _frozen(self, name: str, kind: str, encoding: Encoded | None, key: str) -> _Trained:
         x = self.rows.x if encoding is None else encoding(self.rows.x)
         rows, fold = self.rows, self.fold.to(x.device)
         trains = None if self.trains is None else self.trains.to(x.device)
-        data = FoldData(x, rows.targets, rows.weight, fold, self.k, self.seed, self.loss, trains)
+        data = FoldData(
+            x, rows.targets, rows.weight, fold, self.k, self.seed, self.loss, trains,
+            self._own_deadline(),
+        )  # fmt: skip
         with one_thread() if len(x) <= _MOST_ALONE else nullcontext():
             found = kept_member(self.checkpoint, key, lambda: self._fit(kind, data), x.device)
             kernel = found if isinstance(found, FittedKernel) else None
@@ -443,6 +534,13 @@ class _Workshop:
             frozen = Frozen(predictor, arrays, encoding).to(x.device).eval()
             outputs = out_of_fold(frozen, self.rows.x, self.fold, self.k)
         return _Trained(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
+
+    def _own_deadline(self) -> float | None:
+        """Of one member: others, and what is left to do after them, need time too."""
+        if self.deadline is None:
+            return None
+        now = time.perf_counter()
+        return now + _MOST_OF_TIME * (self.deadline - now)
 
     def _fit(self, kind: str, data: FoldData) -> Any:
         if kind == "kernel":
@@ -460,6 +558,27 @@ class _Workshop:
             options: Any = {"rate": 0.1, "max_leaf_nodes": 63} if many else {}
             return fit_hist_boosting(data, n_trees=self.budget.boosted * (1 + many), **options)
         return fit_boosting(data, self.budget.boosting)
+
+
+def _ended_late(nets: Sequence[FittedMember]) -> bool:
+    """Whether half of the nets were best near the end of their training."""
+    late = [net.best_iter >= _LATE * (len(net.history) - 1) for net in nets]
+    return 2 * sum(late) >= len(late)
+
+
+def _better(
+    before: Sequence[FittedMember], after: Sequence[FittedMember]
+) -> Sequence[FittedMember]:
+    """Of every net the better one, with the history of all cycles."""
+    found = []
+    for old, new in zip(before, after, strict=True):
+        history = old.history + new.history
+        if new.best_score > old.best_score:
+            best = len(old.history) + new.best_iter
+            found.append(replace(new, history=history, best_iter=best, rows=old.rows))
+        else:
+            found.append(replace(old, history=history))
+    return regroup(found)
 
 
 @torch.inference_mode()

@@ -93,7 +93,7 @@ def _thresholds(values: Floats, most: int) -> Floats:
 def fit_boosting(
     data: FoldData, settings: BoostingSettings | None = None
 ) -> tuple[SymmetricTrees, dict[str, Tensor]]:
-    """Grow trees for every fold on the rows outside it.
+    """Grow trees for every fold on the rows outside it, fewer where time runs out.
 
     Parameters
     ----------
@@ -113,12 +113,15 @@ def fit_boosting(
     SymmetricTrees(k=2, d_in=1, n_trees=5, depth=4, n_out=1)
     """
     settings = settings or BoostingSettings()
-    growth = _Growth(data, settings)
-    trees = [growth.tree(t) for t in range(settings.n_trees)]
+    growth, trees = _Growth(data, settings), []
+    for t in range(settings.n_trees):
+        if trees and data.seconds_left < 0:
+            break
+        trees.append(growth.tree(t))
     columns, thresholds, leaves = (torch.stack(parts, 1) for parts in zip(*trees, strict=True))
     arrays = {"column": columns, "threshold": thresholds, "leaf": leaves, "bias": growth.base}
     predictor = SymmetricTrees(
-        data.k, data.x.shape[1], settings.n_trees, settings.depth, data.targets.shape[1]
+        data.k, data.x.shape[1], len(trees), settings.depth, data.targets.shape[1]
     )
     return predictor, arrays
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +35,8 @@ class FoldData:
         per class coded 0 and 1.
     trains : Tensor of shape (k, n) or None
         Whether each fold trains on the row; None for all rows but those of the fold.
+    deadline : float or None
+        Of ``time.perf_counter``; members that would take longer are made smaller.
     """
 
     x: Tensor
@@ -43,6 +47,7 @@ class FoldData:
     seed: int
     loss: str = "rmse"
     trains: Tensor | None = None
+    deadline: float | None = None
 
     @property
     def shares(self) -> Tensor:
@@ -53,6 +58,11 @@ class FoldData:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.x)
+
+    @property
+    def seconds_left(self) -> float:
+        """Time until the deadline."""
+        return math.inf if self.deadline is None else self.deadline - time.perf_counter()
 
     def inside(self) -> Tensor:
         """``(k, n)``: 1 where fold k trains on the row, 0 where it is held out."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from adacap.members.fold_data import ABSENT, FoldData
@@ -60,7 +62,7 @@ def fit_extra_trees(
     """
     from sklearn.ensemble import ExtraTreesRegressor
 
-    def grow(x: Any, y: Any, w: Any, seed: int) -> _Grown:
+    def grow(x: Any, y: Any, w: Any, seed: int, n_trees: int) -> _Grown:
         model = ExtraTreesRegressor(
             n_trees, max_features=max_features, min_samples_leaf=min_samples_leaf,
             random_state=seed, n_jobs=torch.get_num_threads() if len(x) > _LEAST_SHARED else 1,
@@ -68,10 +70,13 @@ def fit_extra_trees(
         trees = [_from_tree(each.tree_, 1 / n_trees) for each in model.estimators_]
         return trees, np.zeros(y.shape[1])
 
-    return _in_folds(data, grow, {"bce": "logit", "ce": "log"}.get(data.loss, "identity"))
+    link = {"bce": "logit", "ce": "log"}.get(data.loss, "identity")
+    return _in_folds(data, grow, n_trees, link)
 
 
 _LEAST_SHARED = 2000  # rows from which threads are worth their start
+_ROWS_A_THREAD = 4000  # of histograms: on fewer, threads wait for each other
+_TRIAL = 3  # trees by which to see how long many take
 
 
 def fit_hist_boosting(
@@ -104,14 +109,16 @@ def fit_hist_boosting(
     """
     boost = _boost_numbers if data.loss == "rmse" else _boost_classes
 
-    def grow(x: Any, y: Any, w: Any, seed: int) -> _Grown:
+    def grow(x: Any, y: Any, w: Any, seed: int, n_trees: int) -> _Grown:
         options: Any = {
             "max_iter": n_trees, "learning_rate": rate, "max_leaf_nodes": max_leaf_nodes,
             "early_stopping": False, "random_state": seed,
         }  # fmt: skip
         return boost(x, y, w, options)
 
-    return _in_folds(data, grow)
+    threads = max(1, min(torch.get_num_threads(), data.n_rows // _ROWS_A_THREAD))
+    with threadpool_limits(threads, user_api="openmp"):
+        return _in_folds(data, grow, n_trees)
 
 
 def _boost_numbers(x: Any, y: Any, w: Any, options: Any) -> _Grown:
@@ -142,17 +149,21 @@ def _boost_classes(x: Any, y: Any, w: Any, options: Any) -> _Grown:
     return [_from_nodes(tree.nodes, j, c) for step in steps for j, tree in step], base
 
 
-def _in_folds(data: FoldData, grow: Callable[..., Any], link: str = "identity") -> Fitted:
+def _in_folds(
+    data: FoldData, grow: Callable[..., Any], n_trees: int, link: str = "identity"
+) -> Fitted:
     """Grow the trees of every fold, and put all nodes in one list."""
-    forests, bases = [], []
     targets = data.targets if data.loss == "rmse" else data.shares
     x, y = data.x.cpu().numpy(), targets.cpu().numpy().astype(np.float64)
-    for k in range(data.k):
+
+    def fold(k: int, n_trees: int) -> _Grown:
         rows = data.train_rows(k).cpu().numpy()
         w = None if data.weight is None else data.weight.cpu().numpy()[rows].astype(np.float64)
-        trees, base = grow(x[rows], y[rows], w, (data.seed + k) % 2**32)
-        forests.append(trees)
-        bases.append(base)
+        grown: _Grown = grow(x[rows], y[rows], w, (data.seed + k) % 2**32, n_trees)
+        return grown
+
+    n_trees = _affordable(data, fold, n_trees)
+    forests, bases = zip(*(fold(k, n_trees) for k in range(data.k)), strict=True)
     n_trees = max(map(len, forests))
     forests = [[*trees, *[_nothing(y.shape[1])] * (n_trees - len(trees))] for trees in forests]
     flat = [tree for trees in forests for tree in trees]
@@ -164,6 +175,16 @@ def _in_folds(data: FoldData, grow: Callable[..., Any], link: str = "identity") 
         data.k, x.shape[1], n_trees, int(starts[-1]), max(t.depth for t in flat), y.shape[1], link
     )
     return predictor, {name: torch.from_numpy(values) for name, values in arrays.items()}
+
+
+def _affordable(data: FoldData, fold: Callable[[int, int], _Grown], n_trees: int) -> int:
+    """Trees that each fold has time for, by a trial of a few."""
+    if data.deadline is None:
+        return n_trees
+    start = time.perf_counter()
+    fold(0, _TRIAL)
+    each = (time.perf_counter() - start) / _TRIAL
+    return max(_TRIAL, min(n_trees, int(data.seconds_left / (data.k * each))))
 
 
 def _joined(trees: Sequence[_Tree], starts: Any) -> dict[str, npt.NDArray[Any]]:

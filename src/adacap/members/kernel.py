@@ -148,7 +148,7 @@ def fit_kernel(data: FoldData, settings: KernelSettings | None = None) -> Fitted
     size = min(settings.most_trained, *map(len, parts))
     chosen = torch.stack([_some(rows, size, data.seed + k) for k, rows in enumerate(parts)])
     centred = y[chosen] - means[:, None]
-    logs = _train(x[chosen].float(), centred.float(), w[chosen].float(), settings)
+    logs = _train(x[chosen].float(), centred.float(), w[chosen].float(), settings, data)
     weight = x.new_zeros(data.k, len(x), y.shape[1])
     for k, rows in enumerate(parts):
         weight[k, rows] = _solve(logs, k, x[rows], y[rows] - means[k], w[rows])
@@ -171,10 +171,11 @@ def _some(rows: Tensor, most: int, seed: int) -> Tensor:
     return rows[draw[:most].sort().values]
 
 
-def _train(x: Tensor, y: Tensor, w: Tensor, settings: KernelSettings) -> _Logs:
+def _train(x: Tensor, y: Tensor, w: Tensor, settings: KernelSettings, data: FoldData) -> _Logs:
     """Adam on the negative log marginal likelihood per row, of ``(k, n)`` rows, in float32.
 
-    It ends early where there is so little noise that the kernel cannot be factorised any more.
+    Where there is so little noise that float32 has no factor of the kernel, it goes on in float64.
+    It ends early where that has none either, or where time runs out.
     """
     logs = _Logs.start(len(x), x.shape[2])
     p, steps = logs.values, settings.n_steps
@@ -184,7 +185,12 @@ def _train(x: Tensor, y: Tensor, w: Tensor, settings: KernelSettings) -> _Logs:
     products = x @ x.mT
     for t in range(1, steps + 1):
         gradient = _gradient(logs, x, y, w, products)
-        if gradient is None:
+        if gradient is None and x.dtype == torch.float32:
+            x, y, w, products = (part.double() for part in (x, y, w, products))
+            p, mean, square = (part.double() for part in (p, mean, square))
+            logs = _Logs(p)
+            gradient = _gradient(logs, x, y, w, products)
+        if gradient is None or data.seconds_left < 0:
             break
         mean.lerp_(gradient, 0.1)
         square.lerp_(gradient.square(), 0.01)
