@@ -2,6 +2,8 @@
 
 import re
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -278,16 +280,58 @@ def test_many_rows_have_members_of_their_own():
         assert plan_of(AdaCapRegressor(quality=quality), MANY_ROWS + 1).members == members
 
 
-@pytest.mark.parametrize("is_smooth", [False, True])
-def test_of_many_rows_nets_are_trained_where_the_target_is_smooth(is_smooth, seed, monkeypatch):
+@pytest.fixture
+def many_rows(seed, monkeypatch):
+    """600 rows that count as many, with a smooth target and one of steps."""
     monkeypatch.setattr(blending, "MANY_ROWS", 500)
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(600, 6))
-    y = np.sin(3 * X[:, 0]) if is_smooth else np.sign(X - np.linspace(-0.4, 0.4, 6)).sum(1)
     monkeypatch.setattr(qualities, "MANY_ROWS", 500)
-    model = regressor("balanced", width=8, max_iter=2).fit(X, y)
-    assert ("nets:bins" in {share.name for share in model.settings_.blend}) is is_smooth
-    assert model.score(X, y) > 0.95
+    X = np.random.default_rng(seed).uniform(-1, 1, size=(600, 6))
+    smooth, steps = np.sin(3 * X[:, 0]), np.sign(X - np.linspace(-0.4, 0.4, 6)).sum(1)
+    return SimpleNamespace(X=X, smooth=smooth, steps=steps)
+
+
+@pytest.mark.parametrize("target", ["smooth", "steps"])
+def test_of_many_rows_nets_are_trained_where_they_pay(many_rows, target, monkeypatch):
+    within = replace(blending.BUDGETS["balanced"], cycles=1)
+    monkeypatch.setitem(blending.BUDGETS, "balanced", within)
+    y = getattr(many_rows, target)
+    names = ["boosting", "nets:bins"]
+    monkeypatch.setitem(qualities.OF_MANY_ROWS, "balanced", names)
+    model = regressor("balanced", width=16, max_iter=60).fit(many_rows.X, y)
+    trained = {share.name for share in model.settings_.blend}
+    assert ("nets:bins" in trained) is (target == "smooth")
+    assert model.score(many_rows.X, y) > 0.95
+
+
+def test_nets_go_on_while_they_learn(many_rows, monkeypatch):
+    monkeypatch.setitem(qualities.OF_MANY_ROWS, "best", ["nets:bins"])
+    found = {}
+    for cycles in (1, 3):
+        budget = replace(blending.BUDGETS["best"], cycles=cycles)
+        monkeypatch.setitem(blending.BUDGETS, "best", budget)
+        monkeypatch.setattr(blending, "_NETS_SHARE", 1e9)  # however long it takes
+        found[cycles] = regressor("best", width=16, max_iter=8).fit(many_rows.X, many_rows.smooth)
+    short, long = found[1].members_, found[3].members_
+    assert {len(net.history) for net in short} == {8}
+    assert {len(net.history) for net in long} <= {8 + 16, 8 + 16 + 32}
+    for a, b in zip(short, long, strict=True):
+        assert b.best_score >= a.best_score
+        assert list(b.history["loss"][:8]) == list(a.history["loss"])
+        assert b.rows.seed == a.rows.seed
+    errors = [model.settings_.blend[0].error for model in found.values()]
+    assert errors[1] < 0.9 * errors[0]
+
+
+def test_nets_that_got_worse_are_those_before(many_rows):
+    model = regressor(["nets"], width=8, max_iter=6).fit(many_rows.X, many_rows.smooth)
+    before = model.members_
+    worse = [replace(net, best_score=net.best_score - k) for k, net in enumerate(before)]
+    better = [replace(net, best_score=net.best_score + 1) for net in before]
+    for net, old in zip(blending._better(before, worse), before, strict=True):
+        assert (net.best_score, net.best_iter) == (old.best_score, old.best_iter)
+        assert len(net.history) == 12
+    for net, old in zip(blending._better(before, better), before, strict=True):
+        assert net.best_iter == 6 + old.best_iter
 
 
 def test_a_list_of_members_is_trained_whole(seed, monkeypatch):
@@ -304,13 +348,14 @@ def test_a_list_of_members_is_trained_whole(seed, monkeypatch):
 def test_time_leaves_out_the_last_members(diabetes):
     X, y = diabetes[:2]
     model = regressor("best", time_limit=1e-9).fit(X, y)
-    assert [part.name for part in model.blend_] == ["kernel"]  # one there always is
+    assert [part.name for part in model.blend_] == ["ridge:bins"]  # one there always is
     start = time.perf_counter()
     model = regressor("best", time_limit=1.0).fit(X, y)
     assert time.perf_counter() - start < 10
-    names = [share.name for share in model.settings_.blend]
-    assert 1 <= len(names) < len(QUALITIES["best"])
-    assert set(names) == set(QUALITIES["best"][: len(names)])
+    names = {share.name for share in model.settings_.blend} - {"ridge:bins"}
+    assert len(names) < len(QUALITIES["best"]) - 1
+    in_order = [name for name in QUALITIES["best"] if name != "ridge:bins"]
+    assert names == set(in_order[: len(names)])
 
 
 def test_a_late_member_of_nets_is_a_model_all_the_same(data):

@@ -1,5 +1,6 @@
 """Boosted symmetric trees: what they learn, what they may see, what is kept of them."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -118,3 +119,10 @@ def test_a_table_without_questions_predicts_the_mean(folds):
     for k in range(data.k):
         mean = data.targets[data.train_rows(k)].mean(0).double()
         torch.testing.assert_close(outputs[k], mean.expand(len(data.x), -1), rtol=0, atol=1e-6)
+
+
+def test_no_tree_is_grown_after_the_deadline(folds):
+    late = replace(folds(), deadline=0.0)
+    assert fit_boosting(late)[0].n_trees == 1
+    in_time = replace(folds(), deadline=time.perf_counter() + 1e6)
+    assert fit_boosting(in_time, BoostingSettings(n_trees=7))[0].n_trees == 7

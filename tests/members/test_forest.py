@@ -1,5 +1,8 @@
 """Trees of scikit-learn as arrays: the same predictions, fold by fold."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -86,3 +89,11 @@ def test_a_value_on_the_threshold_goes_left():
     assert (rounded <= exact)[:-2].all()
     just_above = np.nextafter(rounded[:5], np.float32(np.inf))
     assert (just_above > exact[:5]).all()
+
+
+@pytest.mark.parametrize("fit", [fit_extra_trees, fit_hist_boosting])
+def test_a_deadline_makes_forests_smaller(folds, fit):
+    late = replace(folds(), deadline=0.0)
+    assert fit(late, n_trees=9)[0].n_trees == 3
+    in_time = replace(folds(), deadline=time.perf_counter() + 1e6)
+    assert fit(in_time, n_trees=9)[0].n_trees == 9

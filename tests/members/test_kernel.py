@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Matern
 
 from adacap.core.ridge import Ridge
 from adacap.exceptions import NonFiniteError
+from adacap.members import kernel as kernel_module
 from adacap.members.fold_data import FoldData
 from adacap.members.kernel import (
     FittedKernel,
@@ -201,3 +202,28 @@ def test_a_constant_target_is_predicted(folds):
     flat = replace(data, targets=torch.full_like(data.targets, 2.5))
     outputs = frozen(fit_kernel(flat)).each(data.x)
     torch.testing.assert_close(outputs, torch.full_like(outputs, 2.5))
+
+
+def test_a_late_kernel_is_one_all_the_same(folds):
+    late = replace(folds(), deadline=0.0)
+    found = fit_kernel(late)
+    assert torch.isfinite(found.arrays["weight"]).all()
+    assert torch.equal(found.logs.values, kernel_module._Logs.start(3, 3).values.double())
+
+
+def test_what_float32_cannot_factorise_is_trained_in_float64(monkeypatch):
+    x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
+    data = FoldData(x, torch.sin(2 * x[:, :1]), None, torch.arange(60) % 3, k=3, seed=0)
+    plain, kinds = kernel_module._gradient, []
+
+    def fails_in_float32(logs, x, *others):
+        kinds.append(x.dtype)
+        return None if x.dtype == torch.float32 and len(kinds) > 5 else plain(logs, x, *others)
+
+    monkeypatch.setattr(kernel_module, "_gradient", fails_in_float32)
+    settings = KernelSettings(n_steps=20, most_trained=30)
+    found = fit_kernel(data, settings)
+    assert kinds == [torch.float32] * 6 + [torch.float64] * 15
+    monkeypatch.undo()
+    alike = fit_kernel(data, settings)
+    torch.testing.assert_close(found.logs.values, alike.logs.values, atol=0.02, rtol=0)

