@@ -339,6 +339,33 @@ def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]
     return text
 
 
+def change_table(rows: list[dict[str, Any]]) -> list[str]:
+    """What each change does to the whole blend: paired, over experiments that both have."""
+    table = table_of(rows)
+    base = table.get("whole", {})
+    text = [
+        "| change | experiments | ratio of errors | standard error | tasks where it is worse | time |",
+        "|---|---|---|---|---|---|",
+    ]
+    found = []
+    for method, own in table.items():
+        keys = sorted(own.keys() & base.keys())
+        if method in ("whole", REFERENCE) or not keys:
+            continue
+        logs = np.array([np.log(own[key]["rmse"] / base[key]["rmse"]) for key in keys])
+        times = [np.log(own[key]["seconds"] / base[key]["seconds"]) for key in keys]
+        tasks = np.array([key[0] for key in keys])
+        by_task = np.array([logs[tasks == task].mean() for task in sorted(set(tasks))])
+        error = by_task.std(ddof=1) / len(by_task) ** 0.5
+        found.append((by_task.mean(), method, len(keys), error, by_task, np.mean(times)))
+    for mean, method, n, error, by_task, seconds in sorted(found, reverse=True):
+        text.append(
+            f"| {method} | {n} | {np.exp(mean):.4f} | {error:.4f} | "
+            f"{(by_task > 0).sum()} of {len(by_task)} | {np.exp(seconds):.2f} |"
+        )
+    return text
+
+
 def last_table(rows: list[dict[str, Any]]) -> list[str]:
     """Share of the nets in the models that were at their best near the end of their steps."""
     text = ["| | nets | best in the last tenth of their steps |", "|---|---|---|"]
@@ -421,7 +448,7 @@ def sections() -> dict[str, list[str]]:
     if explored:
         found["explored"] = lines_table(explored, dict.fromkeys(row["method"] for row in explored))
     if ablated:
-        found["ablation"] = lines_table(ablated, dict.fromkeys(row["method"] for row in ablated))
+        found["ablation"] = change_table(ablated)
     if confirmed:
         names = list(dict.fromkeys(row["method"] for row in confirmed))
         found["confirmed"] = lines_table(confirmed, [m for m in (*OWN, *PEERS) if m in names])
