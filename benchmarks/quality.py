@@ -344,7 +344,7 @@ def change_table(rows: list[dict[str, Any]]) -> list[str]:
     table = table_of(rows)
     base = table.get("whole", {})
     text = [
-        "| change | experiments | ratio of errors | standard error | tasks where it is worse | time |",
+        "| change | experiments | ratio of errors | standard error | worse on tasks | time |",
         "|---|---|---|---|---|---|",
     ]
     found = []
