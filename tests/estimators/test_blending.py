@@ -309,7 +309,6 @@ def test_nets_go_on_while_they_learn(many_rows, monkeypatch):
     for cycles in (1, 3):
         budget = replace(blending.BUDGETS["best"], cycles=cycles)
         monkeypatch.setitem(blending.BUDGETS, "best", budget)
-        monkeypatch.setattr(blending, "_NETS_SHARE", 1e9)  # however long it takes
         found[cycles] = regressor("best", width=16, max_iter=8).fit(many_rows.X, many_rows.smooth)
     short, long = found[1].members_, found[3].members_
     assert {len(net.history) for net in short} == {8}

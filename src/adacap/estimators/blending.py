@@ -77,7 +77,7 @@ _VERY_MANY_ROWS = 10_000  # that larger trees can be grown on
 _MOST_STUDIED = 1000  # rows that the capacity of a kernel is read on
 _MOST_ALONE = 1000  # rows up to which a second thread waits as long as it computes
 _MOST_OF_TIME = 0.6  # that is left, for one member
-_NETS_SHARE = 3.0  # most time of nets that go on, over that of all other members
+_GO_ON_WITHIN = 1.1  # error of nets that go on, over the least of the other members
 _STILL_FALLS = 0.98  # error after a cycle over that before, of nets that go on
 _LATE = 0.8  # share of a cycle after which a best iteration is one that still falls
 
@@ -262,9 +262,9 @@ class Budget:
 BUDGETS = {
     "fast": Budget(KernelSettings(n_steps=60, most_trained=120, most_solved=1000),
                    BoostingSettings(n_trees=100, rate=0.2), 20, 100),
-    "balanced": Budget(KernelSettings(), BoostingSettings(), 40, nets_within=1.2, cycles=3),
+    "balanced": Budget(KernelSettings(), BoostingSettings(), 40, nets_within=1.2, cycles=2),
     "best": Budget(KernelSettings(most_trained=400, most_solved=3000),
-                   BoostingSettings(n_trees=600, rate=0.06), 100, 400, cycles=3),
+                   BoostingSettings(n_trees=600, rate=0.06), 100, 400, cycles=2),
     OWN_LIST: Budget(KernelSettings(), BoostingSettings(), 40),
 }  # fmt: skip
 
@@ -480,24 +480,23 @@ class _Workshop:
                 return ()
         start = time.perf_counter()
         nets = self.fit_nets(kind, encoding, turn)
-        if is_long:
-            spent = sum(one.part.seconds for one in others)
-            nets = self._go_on(nets, partial(self.fit_nets, kind, encoding, turn), start, spent)
-        return nets
+        if not is_long:
+            return nets
+        most = _GO_ON_WITHIN * self._least(others, nets) if others else math.inf
+        return self._go_on(nets, partial(self.fit_nets, kind, encoding, turn), start, most)
 
     def _go_on(
-        self, nets: Sequence[FittedMember], fit: Callable[..., Any], start: float, spent: float
+        self, nets: Sequence[FittedMember], fit: Callable[..., Any], start: float, most: float
     ) -> Sequence[FittedMember]:
         """The same nets after more cycles of the schedule, while their error falls."""
-        last_start, falls = start, _ended_late(nets)
+        falls = _ended_late(nets)
         for cycle in range(1, self.budget.cycles):
-            now = time.perf_counter()
-            end = now + 2 * (now - last_start)  # a cycle takes twice as long as the one before
+            now, before = time.perf_counter(), self._error_of(nets)
+            end = now + 2 * (now - start)  # a cycle takes twice as long as the one before
             is_late = self.deadline is not None and end > self.deadline
-            if not falls or is_late or end - start > _NETS_SHARE * max(spent, 1.0):
+            if not falls or before > most or is_late:
                 break
-            before, last_start = self._error_of(nets), now
-            nets = _better(nets, fit(before=nets, cycle=cycle))
+            nets, start = _better(nets, fit(before=nets, cycle=cycle)), now
             falls = self._error_of(nets) < _STILL_FALLS * before
         return nets
 
