@@ -201,7 +201,7 @@ class Checkpoint:
             self._remove_drafts()
 
     def _remove_drafts(self) -> None:
-        from adacap.files import remove_drafts
+        from adacap.files.atomic import remove_drafts
 
         remove_drafts(self.path, idle_seconds=0)  # one machine alone works on a fit
 

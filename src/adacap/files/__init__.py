@@ -5,7 +5,7 @@ first file is opened.
 """
 
 from adacap.exceptions import OutputError, OutputExistsError
-from adacap.files.atomic import check_writable, drafted, remove_drafts, write_bytes, write_text
+from adacap.files.atomic import check_writable, drafted, write_bytes, write_text
 from adacap.files.errors import FileError, MissingFileError
 from adacap.files.opening import open_table
 from adacap.files.parts import Parts, fingerprint
@@ -28,7 +28,6 @@ __all__ = [
     "drafted",
     "fingerprint",
     "open_table",
-    "remove_drafts",
     "sample_table",
     "write_bytes",
     "write_tables",
