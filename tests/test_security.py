@@ -30,6 +30,10 @@ PROMISES = {
     "`model.json` has at most": f"{FILES}::test_text_that_is_no_description",
     "What a file that is read predicts": f"{HOSTILE}::test_hostile_files_meet_own_errors_alone",
     "Both readers predict the same": f"{HOSTILE}::test_hostile_files_meet_own_errors_alone",
+    "Where these are few": (
+        "tests/modelfile/test_large_cells.py"
+        "::test_fit_warns_and_float32_is_all_that_readers_differ_by"
+    ),
     "Names from a file are shown": "tests/cli/test_inspect_export.py::test_names_are_spelt_out",
     "A file that is saved again": f"{ATOMIC}::test_a_replaced_file_keeps_its_permissions",
     "A save that is killed": (

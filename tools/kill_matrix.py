@@ -13,8 +13,8 @@ kill counts if the child was still at work. Then:
 - bench, reproduce: the store is sound and holds no job twice; the same command ends with every job
   once and with the same scores.
 
-Exit code 1 if anything of this fails. The seed is printed, and fixes the moments in parts of the
-time that the work takes.
+Exit code 1 if anything of this fails, or if there were fewer kills than asked for. The seed is
+printed, and fixes the moments in parts of the time that the work takes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import json
 import os
 import pkgutil
 import random
+import resource
 import signal
 import sqlite3
 import sys
@@ -366,8 +367,16 @@ def matrix(name: str, n_kills: int, seed: int, seconds: float) -> dict[str, Any]
         "case": name, "kills": kills, "in the first half": early, "tries": tries,
         "failures": failures, "left over": case.left_over,
         "work seconds": round(took, 3),
-        "longest seconds": round(longest, 3), "seconds": round(time.perf_counter() - begin, 1),
+        "longest seconds": round(longest, 3), "peak MB": round(peak_mb()),
+        "seconds": round(time.perf_counter() - begin, 1),
     }  # fmt: skip
+
+
+def peak_mb() -> float:
+    """Most memory that any of the processes has had."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return max(resource.getrusage(one).ru_maxrss for one in whose) / unit
 
 
 def attempt(case: Case, after: float | None) -> tuple[bool, float]:
@@ -402,8 +411,10 @@ def main() -> int:
     bad = False
     for name in told.cases:
         found = matrix(name, told.kills, told.seed, told.seconds)
-        bad |= bool(found["failures"]) or found["kills"] == 0
+        bad |= bool(found["failures"]) or found["kills"] < told.kills
         print(json.dumps(found), flush=True)
+        if found["kills"] < told.kills:
+            print(f"{name}: only {found['kills']} of {told.kills} kills. Give more --seconds.")
     return int(bad)
 
 

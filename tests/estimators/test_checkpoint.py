@@ -100,6 +100,7 @@ def assert_same(a, b):
         assert torch.equal(tensor, second[name]), name
 
 
+@pytest.mark.finding("L12", before="a kill lost all of a long fit")
 @pytest.mark.parametrize("kind", MODELS)
 def test_killed_three_times_and_still_the_same_bits(kind, table, path):
     model, (X, y) = MODELS[kind], table

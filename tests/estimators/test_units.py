@@ -8,6 +8,7 @@ from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor, lite
 from adacap.estimators.canonical import arrange
+from adacap.exceptions import NumericalWarning
 from adacap.tables.table import read_table
 
 TINY = {"width": 16, "max_iter": 20, "random_state": 0}
@@ -248,6 +249,27 @@ def test_a_large_offset_in_a_column(policy, tmp_path, seed):
     model.save(tmp_path / "m.adacap")
     found = lite.load(tmp_path / "m.adacap").predict(moved)
     assert_same(found, model.predict(moved), y)
+
+
+@pytest.mark.finding("H3", before="R² 0.000, intervals of width 0, no warning")
+@pytest.mark.parametrize(("offset", "spread"), [(1e15, 0.5), (1.7e18, 500.0), (-1e9, 5e-7)])
+def test_a_target_that_float64_cannot_hold_is_told(offset, spread, seed):
+    X, y = matrix(seed)
+    y = offset + spread * np.tanh(y)
+    assert len(np.unique(y)) > 2
+    with pytest.warns(NumericalWarning, match=r"^y is taken as constant: .*Subtract -?\d"):
+        AdaCapRegressor(**TINY).fit(X, y)
+    two = np.column_stack([X[:, 0], y])
+    with pytest.warns(NumericalWarning, match=r"^Target 1 of y is taken as constant"):
+        AdaCapRegressor(**TINY).fit(X, two)
+
+
+def test_the_way_out_of_a_rounded_target(seed):
+    X, y = matrix(seed, 300)
+    exact = 10**18 + np.round(100 * y).astype(np.int64)
+    settings = {"width": 32, "max_iter": 60, "random_state": 0}
+    model = AdaCapRegressor(**settings).fit(X, exact - 10**18)
+    assert r2_score(exact - 10**18, model.predict(X)) > 0.9
 
 
 def test_a_constant_target_is_still_one():

@@ -151,6 +151,7 @@ def changed(model: Any, path: tuple[Any, ...], value: Any) -> Any:
     return model
 
 
+@pytest.mark.finding("L7", before="lite loaded 101 of 4,000 malformed files, load refused them")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of arithmetic on huge numbers
 @pytest.mark.parametrize("source", MODELS)
 @pytest.mark.parametrize("change", CHANGES)

@@ -58,6 +58,14 @@ def test_a_description_may_be_as_long_as_the_limit(monkeypatch: pytest.MonkeyPat
         parse(b" null")
 
 
+def test_values_are_counted_without_what_stands_in_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "_MOST_VALUES", 4)
+    with pytest.raises(ModelFileError, match="is not an object"):
+        parse(rb'["a,b,c{[[\\", "\"[,,", 1, 2]')
+    with pytest.raises(ModelFileError, match="has 5 values, more than 4"):
+        parse(b'["a,b", 1, 2, 3, 4]')
+
+
 def test_numbers_that_json_has_not_are_objects_of_one_name() -> None:
     assert math.isnan(schema._object([("float", "nan")]))
     assert schema._object([("float", "-inf")]) == -math.inf

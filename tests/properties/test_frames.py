@@ -7,6 +7,9 @@ duplicates, with targets and weights, good and bad: 2,000 in ``make test``, 50,0
 
 import datetime as dt
 import os
+import resource
+import sys
+import time
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -245,6 +248,21 @@ def judge(kind, X, y, weight, options, n):
     assert np.isin(found, model.classes_).all()
 
 
+SECONDS: list[float] = []  # of each example of a test
+
+
+@pytest.fixture(autouse=True)
+def cost(record_property):
+    """How many examples a test ran, the longest, and the most memory its process has had."""
+    SECONDS.clear()
+    yield
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak /= 2**20 if sys.platform == "darwin" else 2**10
+    told = {"examples": len(SECONDS), "longest_seconds": max(SECONDS, default=0), "peak_mb": peak}
+    for name, value in told.items():
+        record_property(name, round(value, 2))
+
+
 @settings(
     deadline=None,
     derandomize=N_EXAMPLES <= 2000,  # one tree, one verdict; a deep run looks further each time
@@ -263,4 +281,7 @@ def test_any_frame_gives_a_finite_prediction_or_our_own_error(kind, part, data):
     y = data.draw(targets(n, kind is AdaCapClassifier))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     weight = weights_of(data.draw(st.sampled_from(WEIGHTS)), n, rng)
-    judge(kind, X, y, weight, data.draw(settings_of()), n)
+    options = data.draw(settings_of())
+    begun = time.perf_counter()
+    judge(kind, X, y, weight, options, n)
+    SECONDS.append(time.perf_counter() - begun)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import random
+import re
 import sys
 import time
 from pathlib import Path
@@ -85,3 +86,21 @@ def test_a_case_that_takes_much_memory_is_a_failure(harness: Any) -> None:
 def test_time_ends_a_run(harness: Any) -> None:
     found = harness.fuzz("long", lambda draw: "fine", harness.Budget(cases=10**9, seconds=0.1))
     assert 0 < found.cases < 10**9
+
+
+def test_fewer_cases_than_asked_for_are_a_failure(
+    harness: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert harness.main("brief", lambda draw: "fine", ["--cases", "3"]) == 0
+    assert harness.main("brief", lambda draw: "fine", ["--cases", "3", "--seconds", "-1"]) == 1
+    assert "brief: only 0 of 3 cases ran" in capsys.readouterr().out
+
+
+def test_the_longest_case_and_the_peak_of_memory_are_told(harness: Any) -> None:
+    def case(draw: random.Random) -> str:
+        time.sleep(0.2 if draw.random() == harness.draw_of(4, 2).random() else 0)
+        return str(len(bytes(200 * 2**20)))
+
+    found = harness.fuzz("slow", case, harness.Budget(cases=4, seed=4))
+    assert found.longest[1:] == (4, 2)
+    assert re.search(r"longest \d\.\d\d s \(seed 4, case 2\), peak memory \+\d+ MB", str(found))

@@ -23,3 +23,14 @@ def test_three_kills_of_save_and_of_fit_lose_nothing() -> None:
         ("save", 3, []),
         ("fit", 3, []),
     ]
+    assert all(0 < one["longest seconds"] and 50 < one["peak MB"] for one in found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_fewer_kills_than_asked_for_are_a_failure() -> None:
+    done = subprocess.run(
+        [sys.executable, TOOL, "--kills", "3", "--seed", "5", "--seconds", "0", "save"],
+        capture_output=True, text=True, timeout=800,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "save: only 0 of 3 kills. Give more --seconds." in done.stdout

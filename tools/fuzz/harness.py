@@ -195,20 +195,27 @@ def _peak_mb() -> float:
 
 
 def main(name: str, case: Case, arguments: Sequence[str] | None = None) -> int:
-    """Run a fuzzer as its command line says; the exit code is 1 if there were failures."""
+    """Run a fuzzer as its command line says.
+
+    The exit code is 1 if there were failures, or fewer cases than were asked for.
+    """
     options = _parse(name, arguments)
     if options.only is not None:
         print(case(draw_of(options.seed, options.only)))
         return 0
     keys = ("cases", "seconds", "seed", "memory_mb", "case_seconds")
     budget = Budget(**{key: getattr(options, key) for key in keys})
-    found = fuzz(name, case, budget, kept(name))
+    first = kept(name)
+    found = fuzz(name, case, budget, first)
     for failure in found.failures:
         print(f"seed {failure.seed}, case {failure.number}\n{failure.text}")
     if found.failures:
         _keep(name, found.failures)
     print(found, flush=True)
-    return 1 if found.failures else 0
+    wanted = budget.cases + len(first)
+    if found.cases < wanted:
+        print(f"{name}: only {found.cases:,} of {wanted:,} cases ran. Give more --seconds.")
+    return 1 if found.failures or found.cases < wanted else 0
 
 
 def _parse(name: str, arguments: Sequence[str] | None) -> argparse.Namespace:

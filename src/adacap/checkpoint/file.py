@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import struct
 import zipfile
 from pathlib import Path
@@ -18,7 +17,7 @@ import safetensors.torch
 
 from adacap.checkpoint.trees import Packed
 
-__all__ = ["BadCheckpoint", "Part", "begins_as_one", "read", "remove_drafts", "write"]
+__all__ = ["BadCheckpoint", "Part", "begins_as_one", "read", "write"]
 
 Part: TypeAlias = dict[str, Any]
 """Of one fit: ``fingerprint``, ``seeds``, ``spent`` and ``units``, each unit a ``Packed``."""
@@ -94,12 +93,3 @@ def _part(name: str, part: Part, tensors: dict[str, Any]) -> Part:
         for key, (json, n) in part["units"].items()
     }
     return {**part, "fingerprint": dict(part["fingerprint"]), "units": units}
-
-
-def remove_drafts(path: Path) -> None:
-    """Remove drafts of the file that a killed process left beside it."""
-    target = path.resolve()
-    name = rf"\.{re.escape(target.stem[:40])}\.[0-9a-f]{{12}}{re.escape(target.suffix)}"
-    for draft in target.parent.iterdir():
-        if re.fullmatch(name, draft.name) and draft.is_file() and not draft.is_symlink():
-            draft.unlink(missing_ok=True)

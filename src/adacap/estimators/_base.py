@@ -66,7 +66,7 @@ from adacap.estimators.settings import (
 from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tells_callbacks
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds
+from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds, tell_large
 from adacap.exceptions import suggest
 from adacap.progress import Steps
 from adacap.tables.columns import Floats
@@ -317,6 +317,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             tell_fewer_folds(told["n_estimators"], settings)
         if going_on:
             self._refuse_other_nets(settings, data.samples.sample_shape)
+        else:
+            tell_large(data.encoder, data.rows.x, settings.members)
         drawn, seeds = seeds, seeds[: settings.n_estimators]
         members = _member_rows(settings, data, seeds, folds)
         if checkpoint is not None:

@@ -97,8 +97,9 @@ def _axes(x: Tensor) -> Axes | None:
     variances, vectors = np.linalg.eigh(rows.T @ rows / n)
     r = min(d, _MOST_AXES)
     floor = 1.0 / n  # as one more row of unit length would add, in every direction
+    variances = np.maximum(variances, 0.0)  # rounding of large cells gives some below
     kept = variances[::-1][:r] + floor
-    left = max(float(variances[: d - r].sum()), 0.0) / max(d - r, 1) + floor
+    left = float(variances[: d - r].sum()) / max(d - r, 1) + floor
     axes = vectors[:, ::-1][:, :r].astype(np.float32).astype(np.float64)
     found = Axes(axes, np.append(kept, left), np.zeros(len(LIMITS)))
     own = found.leverage(rows) / n

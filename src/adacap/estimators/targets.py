@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_array, column_or_1d
 
 from adacap.estimators.transforms import TargetTransform
+from adacap.exceptions import NumericalWarning, warn_caller
 from adacap.tables.columns import ROUNDING, is_missing, read_column
 from adacap.tables.readings import find_reading
 
@@ -76,6 +77,8 @@ class RegressionCodec:
             deviation = np.maximum(deviation, _LEAST_SHARE * np.abs(z - shift).max(axis=0))
         mean = first + shift
         flat = deviation <= ROUNDING * np.abs(mean)
+        if not transforms:  # of those this is the second time
+            _tell_rounded(columns, flat)
         scale = np.where(flat, 0.0, deviation * unit) * (1.0 if sign is None else sign)
         return cls(mean * unit, scale + 0.0, values.ndim == 1, tuple(transforms))
 
@@ -179,6 +182,20 @@ class RegressionCodec:
         """The transform of all targets, or of each where they differ."""
         names = tuple(one.kind for one in self.transforms) or ("none",)
         return names[0] if len(set(names)) == 1 else names
+
+
+def _tell_rounded(columns: Floats, flat: npt.NDArray[np.bool_]) -> None:
+    """Warn of targets that differ by the last digits of float64 alone."""
+    lowest, highest = columns.min(axis=0), columns.max(axis=0)
+    for j in np.flatnonzero(flat & (lowest < highest)):
+        which = "y" if columns.shape[1] == 1 else f"Target {j} of y"
+        warn_caller(
+            f"{which} is taken as constant: it lies between {lowest[j]:.17g} and "
+            f"{highest[j]:.17g}, and float64 has no digits left there to tell rows apart. Subtract "
+            f"{lowest[j]:.17g} where y is still exact, as integers or decimals, and add it to the "
+            "predictions.",
+            NumericalWarning,
+        )
 
 
 def _applied(transforms: Sequence[TargetTransform], columns: Floats) -> Floats:

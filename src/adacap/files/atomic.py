@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adacap.exceptions import NoFolderError, OutputError, refuse_existing
 
-__all__ = ["check_writable", "drafted", "write_bytes", "write_text"]
+__all__ = ["check_writable", "drafted", "remove_drafts", "write_bytes", "write_text"]
 
 _MOST_OF_NAME = 40  # characters of the target's name in the name of its draft
 _OLD_SECONDS = 60.0  # without a change, of a draft whose process may be on another machine
@@ -104,7 +104,7 @@ def drafted(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]
     """
     target = check_writable(path, force)
     draft = target.with_name(_draft_name(target, f"{os.getpid()}-{secrets.token_hex(6)}"))
-    _remove_old_drafts(target)
+    remove_drafts(target)
     try:
         yield draft
         with open(draft, "rb+") as file:
@@ -123,26 +123,46 @@ def _draft_name(target: Path, own: str) -> str:
     return f".{target.stem[:_MOST_OF_NAME]}.draft-{digest}-{own}{target.suffix}"
 
 
-def _remove_old_drafts(target: Path) -> None:
-    """Remove what killed processes left of this file; what cannot be removed stays."""
+def remove_drafts(path: str | os.PathLike[str], idle_seconds: float = _OLD_SECONDS) -> None:
+    """Remove what killed processes left of a file; what cannot be removed stays.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file that they meant to write.
+    idle_seconds : float, default=60.0
+        Keep drafts that changed within this time: their process may be on another machine. 0 for a
+        file that no other machine writes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with drafted(folder / "out.txt") as draft:
+    ...     _ = draft.write_text("done")
+    ...     remove_drafts(folder / "out.txt", idle_seconds=0)  # this process is at work on it
+    >>> (folder / "out.txt").read_text()
+    'done'
+    """
+    target = Path(path).resolve()
     before, after = _draft_name(target, "\0").split("\0")
     pattern = re.compile(re.escape(before) + r"(\d+)-[0-9a-f]{12}" + re.escape(after))
     with suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
             found = pattern.fullmatch(entry.name)
-            if found and _is_left(entry, int(found[1])):
+            if found and _is_left(entry, int(found[1]), idle_seconds):
                 with suppress(OSError):
                     os.unlink(entry.path)
 
 
-def _is_left(entry: os.DirEntry[str], process: int) -> bool:
+def _is_left(entry: os.DirEntry[str], process: int, idle_seconds: float) -> bool:
     """Whether a draft is a plain file that no process of this machine writes to any more."""
     try:
         facts = entry.stat(follow_symlinks=False)
     except OSError:
         return False
-    is_old = time.time() - facts.st_mtime > _OLD_SECONDS
-    return stat.S_ISREG(facts.st_mode) and is_old and not _is_running(process)
+    is_idle = idle_seconds == 0 or time.time() - facts.st_mtime > idle_seconds
+    return stat.S_ISREG(facts.st_mode) and is_idle and not _is_running(process)
 
 
 def _is_running(process: int) -> bool:

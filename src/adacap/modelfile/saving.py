@@ -26,6 +26,7 @@ from adacap.estimators.preparing import Codec
 from adacap.estimators.quality import FOURIER
 from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
+from adacap.exceptions import warn_caller
 from adacap.files.atomic import check_writable
 from adacap.modelfile.archive import (
     FORMAT,
@@ -53,6 +54,8 @@ from adacap.nn.predictors import Frozen
 from adacap.training.history import History
 
 __all__ = ["plain", "save"]
+
+_MOST_RECORDS = 60_000  # of all histories; each holds some ten values of the million in a file
 
 
 def save(
@@ -148,6 +151,7 @@ def _describe(estimator: AdaCapBase) -> Json:
             not_stored.append(name)
     groups = _groups(estimator)
     places = {id(group): g for g, group in enumerate(groups)}
+    most = _MOST_RECORDS // (1 + len(estimator.members_))
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -163,14 +167,15 @@ def _describe(estimator: AdaCapBase) -> Json:
         "sample_shape": estimator.sample_shape_,
         "groups": [_describe_group(estimator, group) for group in groups],
         "head": _describe_head(estimator),
-        "earlier_history": _earlier_history(estimator),
+        "earlier_history": _thinned(_earlier_history(estimator), most),
         "members": [
             {"seed": seed, "group": places[id(member.group)]}
             | {key: getattr(member, key) for key in MEMBER if key not in ("seed", "group")}
+            | {"history": _thinned(member.history, most)}
             for seed, member in zip(estimator.seeds_, estimator.members_, strict=True)
         ],
         "blend": _describe_blend(estimator.blend_),
-        "readings": asdict(_readings(estimator)) if estimator.blend_ else None,
+        "readings": asdict(_readings(estimator, most)) if estimator.blend_ else None,
         "widths": None
         if (trees := _width_trees(estimator)) is None
         else PredictorsInFile().describe(trees),
@@ -214,6 +219,17 @@ def _earlier_history(estimator: AdaCapBase) -> list[Any]:
     return list(estimator.history_)[: len(estimator.history_) - len(first.history)]
 
 
+def _thinned(history: Sequence[Any], most: int) -> list[Any]:
+    """Every k-th record, the last among them, where all would be more than a reader takes."""
+    every = -(-len(history) // most)
+    if every > 1:
+        warn_caller(
+            f"The training took {len(history)} iterations: the file keeps 1 record of "
+            f"{every} in history_, and n_iter_ counts those."
+        )
+    return list(history)[:: -max(every, 1)][::-1]
+
+
 def _describe_blend(parts: Sequence[Part]) -> list[Json]:
     found, taken = [], 0
     for part in parts:
@@ -224,12 +240,12 @@ def _describe_blend(parts: Sequence[Part]) -> list[Json]:
     return found
 
 
-def _readings(estimator: AdaCapBase) -> Readings:
+def _readings(estimator: AdaCapBase, most: int) -> Readings:
     capacity = estimator.capacity_
     return Readings(
         lambda_=estimator.lambda_,
         effective_dof=estimator.effective_dof_,
-        history=list(estimator.history_),
+        history=_thinned(estimator.history_, most),
         n_iter=estimator.n_iter_,
         best_iter=estimator.best_iter_,
         n_features=capacity.n_features,

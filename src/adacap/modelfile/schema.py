@@ -54,6 +54,8 @@ PARAMETERS: dict[str, Mapping[str, Constraint]] = {
 }
 """Estimators that a file may hold, and what their parameters accept."""
 
+_MOST_VALUES = 1_000_000  # some 200 MB, however few bytes each takes in the file
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _MOST_DIGITS = 300  # of an integer; a seed may have many
 _MOST_WHOLE = 2**53  # of an integer in the place of a float, which it equals up to here
 # What may be no number of its type: without one, the parser's own functions do, which are faster.
@@ -129,6 +131,10 @@ def parse(text: bytes) -> Json:
     ModelFileError
     """
     require(len(text) <= MOST_TEXT, f"{DESCRIPTION} has {len(text)} bytes, more than {MOST_TEXT}.")
+    n_values = _count_values(text)
+    require(
+        n_values <= _MOST_VALUES, f"{DESCRIPTION} has {n_values} values, more than {_MOST_VALUES}."
+    )
     with refusing(f"{DESCRIPTION} is no valid JSON", ValueError, RecursionError):
         has_long = _LONG_NUMBER.search(text) is not None
         model = json.loads(
@@ -155,6 +161,16 @@ def parse(text: bytes) -> Json:
         check(model["widths"], GROUPS["predictor"].fields, "widths")
     _check_parameters(model)
     return dict(model)
+
+
+def _count_values(text: bytes) -> int:
+    """Values of a JSON text, or up to twice as many: a comma or bracket stands before each."""
+    count = _count_signs(text)
+    return count if count <= _MOST_VALUES else _count_signs(_TEXT.sub(b"", text))
+
+
+def _count_signs(text: bytes) -> int:
+    return sum(text.count(sign) for sign in (b",", b"[", b"{"))
 
 
 def _is_shallow(value: Any) -> bool:
