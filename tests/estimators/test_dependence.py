@@ -345,6 +345,31 @@ def test_intervals_hold_for_rows_of_groups_that_were_not_seen():
     assert np.mean(held["random"]) < np.mean(held["groups"]) - 0.08
 
 
+def repeated_measures(n_subjects, rng):
+    """Six visits of each subject, with a level and a slope of its own that no column tells."""
+    subject = np.repeat(np.arange(n_subjects), 6)
+    visit, dose = np.tile(np.arange(6), n_subjects), rng.uniform(size=len(subject))
+    age, before = rng.uniform(20, 80, n_subjects)[subject], rng.normal(size=n_subjects)[subject]
+    level, slope = rng.normal(size=(2, n_subjects))[:, subject]
+    y = 0.02 * age + before + dose + level + (0.2 * slope - 0.3) * visit
+    X = np.column_stack([age, before, dose, visit])
+    return X, y + 0.4 * rng.normal(size=len(y)), subject
+
+
+def test_intervals_hold_for_repeated_measures_of_new_subjects():
+    held = {"groups": [], "random": []}
+    for seed in range(60):
+        X, y, subject = repeated_measures(80, np.random.default_rng(seed))
+        train = subject < 20
+        model = AdaCapRegressor(quality=FAST, random_state=seed)
+        for name, given in (("groups", subject[train]), ("random", None)):
+            if name == "groups" or seed < 20:
+                model.fit(X[train], y[train], groups=given)
+                held[name].append(coverage(model, X[~train], y[~train]))
+    assert 0.88 <= np.mean(held["groups"]) <= 0.93
+    assert np.mean(held["random"]) < np.mean(held["groups"][:20]) - 0.05
+
+
 def test_intervals_hold_for_later_rows_of_a_table_that_drifts():
     held = {"time": [], "random": []}
     for seed in range(12):
