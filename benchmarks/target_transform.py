@@ -1,7 +1,7 @@
 """Does a target transform pay? Tasks whose target the paper takes the logarithm of, given raw.
 
     ADACAP_DATA=<folder> python benchmarks/target_transform.py run [--splits explored|judged]
-    python benchmarks/target_transform.py judge [--write]  (the table of docs/guides/transforms.md)
+    python benchmarks/target_transform.py judge [--write]  (table and picture of docs/guides/transforms.md)
 
 A cell (task, split) fits ``quality="fast"`` with ``target_transform`` none, log and auto on the raw
 target and scores test rows twice: by RMSE in raw units, which a user of raw targets asks for, and
@@ -24,6 +24,7 @@ import numpy.typing as npt
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "target_transform.jsonl"
 PAGE = ROOT / "docs" / "guides" / "transforms.md"
+PICTURE = ROOT / "docs" / "guides" / "transforms.png"
 BEGIN, END = "<!-- transforms: begin -->", "<!-- transforms: end -->"
 SPLITS = {"explored": tuple(range(90, 95)), "judged": tuple(range(95, 100))}
 KINDS = ("none", "log", "auto")
@@ -142,6 +143,29 @@ def lines_of(found: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
+def draw(found: dict[str, dict[str, Any]]) -> None:
+    """Change of the error on each task, by auto and by log: docs/guides/transforms.png."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
+    places = np.arange(len(found))[::-1]
+    for ax, (score, title) in zip(axes, SCORES.items(), strict=True):
+        ax.axvline(0, color="0.7", lw=1)
+        for kind, shift, colour in (("auto", 0.12, "C0"), ("log", -0.12, "C1")):
+            logs = [100 * one["logs"][kind, score] for one in found.values()]
+            errors = [np.std(one, ddof=1) / np.sqrt(len(one)) for one in logs]
+            means = [float(np.mean(one)) for one in logs]
+            ax.errorbar(means, places + shift, xerr=errors, fmt="o", ms=4, color=colour, label=kind)
+        ax.set_yticks(places, list(found))
+        ax.set_title(f"error in {title}", fontsize=10)
+        ax.set_xlabel("change against none, % (left is better)")
+    axes[0].legend(fontsize=8)
+    figure.savefig(PICTURE, dpi=120)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -149,7 +173,7 @@ def main() -> None:
     runs.add_argument("--most-rows", type=int, default=2000)
     runs.add_argument("--most-seconds", type=float, default=float("inf"))
     judges = commands.add_parser("judge", help="print the table")
-    judges.add_argument("--write", action="store_true", help="into the guide")
+    judges.add_argument("--write", action="store_true", help="into the guide, with its picture")
     for one in (runs, judges):
         one.add_argument("--splits", default="judged", choices=SPLITS)
     options = parser.parse_args()
@@ -157,12 +181,14 @@ def main() -> None:
     if options.command == "run":
         run(splits, options.most_rows, options.most_seconds)
         return
-    lines = lines_of(table_of(splits))
+    found = table_of(splits)
+    lines = lines_of(found)
     print("\n".join(lines))
     if options.write:
         before, rest = PAGE.read_text("utf-8").split(BEGIN)
         text = "\n".join(lines)
         PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", "utf-8")
+        draw(found)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adacap import AdaCapClassifier, load
+from adacap import AdaCapClassifier, AdaCapRegressor, load
 from adacap.files import open_table
 
 FEATURES = ["size", "rooms", "city", "sold", "garage"]
@@ -29,6 +29,27 @@ def test_fresh_rows_make_intervals_of_method_split(call, write_houses, house_mod
     refused = call("calibrate", house_model[0], fresh, "-o", "new.adacap", "--target", "price")
     assert refused.exit_code != 0
     assert "--force" in refused.output
+
+
+def test_groups_count_once_each(call, houses):
+    table = open_table(houses).read()
+    model = AdaCapRegressor(quality=["ridge"], random_state=0)
+    model.fit(table.select(["size"]), table.column("rooms").to_numpy(), groups=np.arange(160) // 8)
+    model.save("m.adacap")
+    Path("fresh.csv").write_text(
+        "size,rooms,block\n" + "".join(f"{100 + i},{i % 5},b{i // 4}\n" for i in range(80))
+    )
+    given = ["calibrate", "m.adacap", "fresh.csv", "--target", "rooms", "-o"]
+    result = call(*given, "new.adacap", "--group", "block")
+    assert result.exit_code == 0, result.output
+    assert "errors of 20 groups" in result.output
+    assert "At least 90 % are promised for a row of a new group" in result.output
+    assert load("new.adacap").intervals_.split.n_rows == pytest.approx(20)
+    with pytest.warns(UserWarning, match="Pass groups=, or --group COLUMN"):
+        call(*given, "rows.adacap")
+    refused = call(*given, "none.adacap", "--group", "bloc")
+    assert refused.exit_code != 0
+    assert "has no column 'bloc'" in refused.output
 
 
 def test_without_an_output_the_model_itself_is_calibrated(call, houses, house_model):

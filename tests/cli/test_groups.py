@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from adacap import load
 from adacap.cli import app
 
 runner = CliRunner()
+pytestmark = pytest.mark.filterwarnings("ignore:coverage=0.9 needs at least 9 groups")  # 8 of 10
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +74,17 @@ def test_what_cannot_be_split_is_refused(table, tmp_path, words, code, message):
     found = run("fit", table, "-t", "y", "-o", tmp_path / "m.adacap", *words)
     assert found[0] == code
     assert message in " ".join(found[1].split())
+
+
+def test_a_transform_of_the_target_is_chosen_by_name(table, tmp_path):
+    words = ("--group", "patient", "--drop", "day,one", "--no-refit")
+    fitted(table, tmp_path, *words, "--target-transform", "yeo-johnson")
+    assert load(tmp_path / "m.adacap").settings_.target_transform == "yeo-johnson"
+    for command in ("fit", "evaluate"):
+        code, text = run(command, table, "-t", "y", "--target-transform", "logg")
+        assert code == 2
+        assert "Did you mean 'log'" in text
+    words = ("fit", table, "-t", "patient", "--target-transform", "log")
+    code, text = run(*words, "-o", tmp_path / "classes.adacap")
+    assert code == 2
+    assert "has no meaning for classes" in text

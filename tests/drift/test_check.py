@@ -67,6 +67,20 @@ def test_new_gaps_are_found(model, make_rows):
     assert [(one.column, one.test) for one in found.columns if one.moved] == [("size", "missing")]
 
 
+def test_rows_of_which_nearly_all_is_missing_are_not_trusted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10))
+    model = adacap.AdaCapRegressor(quality=["ridge"], random_state=0).fit(X, X[:, 0])
+    new = rng.normal(size=(100, 10))
+    new[:20, 1:], new[20:30], new[30:40, :5] = np.nan, np.nan, np.nan
+    found = check_drift(model, new)
+    assert found.untrusted[:30].all()
+    assert not found.untrusted[30:].all()
+    gaps = np.where(rng.random((300, 1)) < 0.2, np.nan, X[:, :1])  # what training rows had too
+    model.fit(gaps, X[:, 0])
+    assert not check_drift(model, np.full((50, 1), np.nan)).untrusted.any()
+
+
 def test_categories_never_seen_are_named_and_their_rows_not_trusted(model, make_rows):
     table = make_rows(250, 3)
     table["city"][:50] = ["Brest"] * 50

@@ -7,7 +7,8 @@ import pytest
 import sklearn
 from sklearn.model_selection import GroupKFold, cross_validate
 
-from adacap import AdaCapClassifier, AdaCapRegressor, load
+from adacap import AdaCapClassifier, AdaCapRegressor, lite, load
+from adacap.estimators.bounds import Depends
 from adacap.estimators.dependence import (
     Dependence,
     dependent_folds,
@@ -235,6 +236,33 @@ def test_calibrate_counts_groups(table):
     assert errors.weight.sum() == pytest.approx(len(set(group[60:])))
 
 
+def test_classes_are_calibrated_by_groups(table):
+    X, y, group = table
+    model = AdaCapClassifier(quality=["ridge"], random_state=0).fit(X[:60], y[:60] > 0)
+    model.calibrate(X[60:], y[60:] > 0, groups=group[60:])
+    assert model.sets_.split.depends == Depends(len(set(group[60:])))
+    with pytest.raises(ValueError, match="one value per row, 36 in all"):
+        model.calibrate(X[60:], y[60:] > 0, groups=group)
+
+
+def test_no_more_is_promised_than_dependent_rows_allow(table):
+    X, y, group = table
+    model = AdaCapRegressor(quality=["ridge"], random_state=0).fit(X, y, groups=group)
+    told = model.intervals_.describe
+    assert told(0.9).startswith("cv+: errors of 12 groups out of fold")
+    assert told(0.9).endswith("About 90 % of rows of new groups: measured, not promised.")
+    assert told(0.95).endswith("Nothing is promised: 95 % needs at least 19 groups.")
+    with pytest.warns(UserWarning, match=r"at least 19 groups to take errors from, got 12.*0\.923"):
+        model.predict_interval(X[:2], 0.95)
+    with pytest.warns(UserWarning, match="fitted by groups, but these rows count as independent"):
+        model.calibrate(X, y)
+    model.calibrate(X, y, groups=group)
+    assert model.intervals_.describe().endswith("90 % are promised for a row of a new group.")
+    model.fit(X, y, time=np.arange(N))
+    assert "48 rows that came later" in model.intervals_.describe()
+    assert model.calibrate(X, y).intervals_.describe().endswith("nothing is promised.")
+
+
 def test_leave_one_out_errors_are_no_ground_for_intervals_of_dependent_rows(table):
     X, y, group = table
     model = AdaCapRegressor(quality="nets", max_iter=3, width=8).fit(X, y, groups=group)
@@ -271,6 +299,9 @@ def test_a_file_keeps_how_rows_were_split(table, tmp_path):
         model.save(tmp_path / f"{i}.adacap")
         loaded = load(tmp_path / f"{i}.adacap")
         assert loaded.settings_ == model.settings_
+        assert loaded.intervals_.describe() == model.intervals_.describe()
+        light = lite.load(tmp_path / f"{i}.adacap")
+        assert light.intervals_.describe() == model.intervals_.describe()
         assert np.array_equal(loaded.predict_interval(X), model.predict_interval(X))
 
 
@@ -312,6 +343,31 @@ def test_intervals_hold_for_rows_of_groups_that_were_not_seen():
             held[name].append(coverage(model, X[~train], y[~train]))
     assert 0.86 <= np.mean(held["groups"]) <= 0.96
     assert np.mean(held["random"]) < np.mean(held["groups"]) - 0.08
+
+
+def repeated_measures(n_subjects, rng):
+    """Six visits of each subject, with a level and a slope of its own that no column tells."""
+    subject = np.repeat(np.arange(n_subjects), 6)
+    visit, dose = np.tile(np.arange(6), n_subjects), rng.uniform(size=len(subject))
+    age, before = rng.uniform(20, 80, n_subjects)[subject], rng.normal(size=n_subjects)[subject]
+    level, slope = rng.normal(size=(2, n_subjects))[:, subject]
+    y = 0.02 * age + before + dose + level + (0.2 * slope - 0.3) * visit
+    X = np.column_stack([age, before, dose, visit])
+    return X, y + 0.4 * rng.normal(size=len(y)), subject
+
+
+def test_intervals_hold_for_repeated_measures_of_new_subjects():
+    held = {"groups": [], "random": []}
+    for seed in range(60):
+        X, y, subject = repeated_measures(80, np.random.default_rng(seed))
+        train = subject < 20
+        model = AdaCapRegressor(quality=FAST, random_state=seed)
+        for name, given in (("groups", subject[train]), ("random", None)):
+            if name == "groups" or seed < 20:
+                model.fit(X[train], y[train], groups=given)
+                held[name].append(coverage(model, X[~train], y[~train]))
+    assert 0.88 <= np.mean(held["groups"]) <= 0.93
+    assert np.mean(held["random"]) < np.mean(held["groups"][:20]) - 0.05
 
 
 def test_intervals_hold_for_later_rows_of_a_table_that_drifts():

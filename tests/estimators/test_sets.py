@@ -51,7 +51,7 @@ def test_an_empty_set_only_where_it_is_allowed(model, table):
 
 def test_fresh_rows_promise_the_coverage(table):
     model = AdaCapClassifier(**MEMBERS).fit(*table[:2])
-    assert "cv+: probabilities of 300 rows out of fold; at least 80 %" in model.sets_.describe()
+    assert "cv+: probabilities of 300 rows out of fold. At least 80 %" in model.sets_.describe()
     X, y = table[2][:200], table[3][:200]
     model.calibrate(X, y)
     assert "split: probabilities of 200 rows" in model.sets_.describe()

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from adacap import AdaCapRegressor, load
+from adacap.estimators import choosing
 from adacap.estimators.choosing import choose_transforms
+from adacap.estimators.dependence import Dependence
 from adacap.estimators.transforms import TargetTransform, fit_transform
 
 MEMBERS = ["ridge"]
@@ -92,6 +94,31 @@ def test_auto_leaves_a_target_alone_that_is_not_skewed_or_not_a_product(table):
     skewed = np.maximum(X[:, 0], 0) * 3 + rng.exponential(size=300)
     found = choose_transforms(X, np.column_stack([additive, skewed]), None, seed=0)
     assert found == ["none", "none"]
+
+
+@pytest.mark.parametrize("by", ["group", "time"])
+def test_auto_is_chosen_on_rows_that_depend_on_none_trained_on(table, monkeypatch, by):
+    X, y = table
+    rank = np.random.default_rng(3).permutation(len(y))
+    rank = rank % 12 if by == "group" else rank
+    seen = []
+    fit = choosing.fit_kernel
+    monkeypatch.setattr(
+        choosing, "fit_kernel", lambda data, own: seen.append(data) or fit(data, own)
+    )
+    kinds = choose_transforms(X, y[:, None], None, 0, Dependence(**{by: rank}))
+    assert kinds[0] != "none"
+    for data in seen:
+        for k, trains in enumerate(data.inside().bool().numpy()):
+            held = data.fold.numpy() == k
+            assert held.any()
+            if by == "group":
+                assert not set(rank[trains]) & set(rank[held])
+            else:
+                assert rank[trains].max() < rank[held].min()
+    assert len(seen) % (2 if by == "group" else 1) == 0
+    too_few = Dependence(**{by: np.zeros(len(y), dtype=int)})
+    assert choose_transforms(X, y[:, None], None, 0, too_few) == ["none"]
 
 
 def test_where_it_is_off_predictions_are_those_without_it(table):

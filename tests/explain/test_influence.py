@@ -116,7 +116,7 @@ def test_classes_with_a_closed_form_are_told_in_log_odds():
     assert found.values.shape == (2, 50)
     assert np.abs(found.values).max() > 0
     plain = AdaCapClassifier(**options).fit(X, y)
-    with pytest.raises(ValueError, match="No part of this model is solved in closed form"):
+    with pytest.raises(ValueError, match=r"No part of this model can be solved again.*Fit classes"):
         plain.influence(X[:2], X, y)
 
 
@@ -129,3 +129,24 @@ def test_what_is_not_solved_is_told(blend):
     weights = {share.name: share.weight for share in model.settings_.blend}
     assert found.members == {"trees": False, "ridge": True}
     assert found.share == pytest.approx(weights["ridge"])
+
+
+@pytest.mark.parametrize("members", [["ridge"], ["boosting"], ["kernel"], "fast"])
+@pytest.mark.parametrize("name", ["groups", "time"])
+def test_dependent_rows_are_told_as_they_were_split(name, members):
+    """Members refuse to tell where solving them again does not give what they are."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(60, 2)), 1)
+    X[31] = X[30]
+    y = X[:, 0] + 0.2 * rng.normal(size=60)
+    y[31] = y[30]  # equal rows of two groups, or times, stay two
+    own = np.arange(60) % 15 if name == "groups" else np.arange(60)
+    model = AdaCapRegressor(quality=members, random_state=0).fit(X, y, **{name: own})
+    found = model.influence(X[:3], X, y, **{name: own})
+    assert found.share == 1
+    assert {30, 31} <= set(found.labels)
+    with pytest.raises(ValueError, match=f"Pass {name}= here too"):
+        model.influence(X[:3], X, y)
+    other = {"groups": "time", "time": "groups"}[name]
+    with pytest.raises(ValueError, match=f"Leave {other}= out"):
+        model.influence(X[:3], X, y, groups=np.arange(60), time=np.arange(60))

@@ -18,7 +18,7 @@ CASES = {
     "blend": (BLEND, Y[:, 0], None),
     "blend of targets and weights": (BLEND, Y, WEIGHT),
     "kernel": ({"quality": ["kernel"], "random_state": 0}, Y[:, 0], None),
-    "set aside": ({**BLEND, "quality": ["trees"], "calibration_fraction": 0.3}, Y, None),
+    "set aside": ({"quality": ["trees"], "calibration_fraction": 0.3, "random_state": 0}, Y, None),
     "log of a target": (
         {"quality": ["trees"], "target_transform": "log", "random_state": 0},
         np.exp(Y[:, 0]),
@@ -102,3 +102,23 @@ def test_widths_that_make_no_sense_are_refused(name, tmp_path):
             take_intervals({**tensors, key: wrong}, [], 1, 5, has_widths=True)
     with pytest.raises(ModelFileError, match=r"no meaning|does not fit"):
         take_intervals(dict(tensors), [], 1, 5)
+
+
+def test_how_rows_depend_must_fit_their_errors():
+    from adacap.modelfile.diagnostics import interval_tensors
+    from adacap.modelfile.evidence import errors_in, take_intervals
+
+    model = AdaCapRegressor(quality=["ridge"], random_state=0)
+    model.fit(X, Y[:, 0], groups=np.arange(len(X)) // 10)
+    tensors = {n: t.numpy() for n, t in interval_tensors(model.intervals_)}
+    has_widths = model.intervals_.widths is not None
+    key = "intervals.folds.depends"
+    found = take_intervals(dict(tensors), [], 1, 5, has_widths=has_widths)
+    assert errors_in(found, "folds").depends == model.intervals_.folds.depends
+    earlier = {name: tensor for name, tensor in tensors.items() if name != key}
+    found = take_intervals(earlier, [], 1, 5, has_widths=has_widths)
+    assert errors_in(found, "folds").depends == (None, False)
+    for wrong in ([-1, 0], [10**6, 0], [3, 2], [0, 0], [3], [3.0, 0.0]):
+        given = {**tensors, key: np.array(wrong)}
+        with pytest.raises(ModelFileError, match=key):
+            take_intervals(given, [], 1, 5, has_widths=has_widths)

@@ -41,6 +41,7 @@ N_FOLDS = 5
 _KERNEL = KernelSettings(n_steps=60, most_trained=120, most_solved=1000)
 _BOOSTING = BoostingSettings(n_trees=100, rate=0.2)
 _N_TREES = 40
+_MANY_CELLS = 20_000  # of encoded rows, from which on one repetition takes seconds
 
 _FIT: dict[str, Callable[[FoldData], tuple[Any, ...]]] = {
     "ridge": fit_linear,
@@ -90,14 +91,16 @@ class Quick:
         return float(logs.mean()), float(corrected_error(logs, 1 / (N_FOLDS - 1)))
 
 
-def repeats_for(n_rows: int) -> int:
-    """Repetitions of the folds: more where there are few rows, and a repetition costs little.
+def repeats_for(n_rows: int, n_features: int = 1) -> int:
+    """Repetitions of the folds: more where the table is small, and a repetition costs little.
 
     Examples
     --------
-    >>> repeats_for(80), repeats_for(500)
-    (3, 2)
+    >>> repeats_for(80), repeats_for(500), repeats_for(500, n_features=100)
+    (3, 2, 1)
     """
+    if n_rows * n_features > _MANY_CELLS:
+        return 1
     return 3 if n_rows <= 150 else 2 if n_rows <= 600 else 1
 
 
@@ -128,7 +131,7 @@ def compare_quickly(
     >>> bool(quick.ratio("linear")[0] > 1)  # a straight line is far behind
     True
     """
-    start, n_repeats = time.thread_time(), repeats_for(len(x))
+    start, n_repeats = time.thread_time(), repeats_for(*x.shape)
     encoded = {"": x, "bins": Encoded(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
     first: tuple[dict[str, Floats], Codes, Any] | None = None

@@ -24,6 +24,10 @@ def calibrate(
         list[str] | None,
         typer.Option(help="Target columns, if the model does not know their names."),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Column of groups that the model has not seen: each counts once."),
+    ] = None,
     key_file: KeyFile = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -43,21 +47,22 @@ def calibrate(
     key = read_key(key_file)
     if key is None and read(model).comment:
         raise UsageError(f"{model} is signed. Give its key, to sign it anew: --key-file FILE.")
-    X, y = _rows(estimator, data, target or [])
-    estimator.calibrate(X, y)
+    X, y, groups = _rows(estimator, data, target or [], group)
+    estimator.calibrate(X, y, groups=groups)
     estimator.save(place, force=force or output is None, key=key)
     own = estimator.sets_ if hasattr(estimator, "predict_proba") else estimator.intervals_
     promise = own.describe(0.9)
     if as_json:
         facts = {"model": str(model), "data": str(data), "output": str(place), "rows": len(y)}
+        facts |= {} if groups is None else {"group": group, "groups": len(set(groups.tolist()))}
         print_json({**facts, "method": own.resolve("auto"), "promise": promise})
         return
     say(f"{place}: calibrated on {len(y):,} rows of {data.name}.")
     say(f"90 % by {promise}")
 
 
-def _rows(estimator: Any, data: Path, target: list[str]) -> tuple[Any, Any]:
-    """Columns of the model and targets of the rows that have one."""
+def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> tuple[Any, Any, Any]:
+    """Columns of the model, targets of the rows that have one, and their groups if asked for."""
     import numpy as np
     import pyarrow as pa
 
@@ -75,19 +80,25 @@ def _rows(estimator: Any, data: Path, target: list[str]) -> tuple[Any, Any]:
         raise UsageError(
             f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
         )
+    if group is not None and group not in source.names:
+        raise UsageError(f"{data} has no column {group!r}. Name that of the groups: --group NAME.")
     found = find_columns(estimator, source)
-    columns = [n for n in source.names if n not in names] if found is None else found
+    others = {*names, group}
+    columns = [n for n in source.names if n not in others] if found is None else found
     kinds = file_kinds(estimator, columns)
-    batches = source.batches([*columns, *names], kinds=kinds)
+    extra = [] if group is None or group in columns else [group]
+    batches = source.batches([*columns, *names, *extra], kinds=kinds)
     table = pa.concat_tables([_table(batch) for batch in batches])
     task = "classification" if hasattr(estimator, "predict_proba") else "regression"
     own = read_target(table, names, task)
-    X = table.select(columns).take(np.flatnonzero(own.known))
+    rows = np.flatnonzero(own.known)
+    X = table.select(columns).take(rows)
+    groups = None if group is None else np.array(table.column(group).take(rows).to_pylist(), object)
     if estimator.encoder_.names_ is None:
         from adacap.cli.predict import as_matrix
 
-        return as_matrix(X), own.y
-    return X, own.y
+        return as_matrix(X), own.y, groups
+    return X, own.y, groups
 
 
 def _table(batch: Any) -> Any:

@@ -30,7 +30,15 @@ from adacap.cli.common import (
     say,
     text_options,
 )
-from adacap.cli.fit import Data, Drop, MaxRows, Members, MethodOption, TaskOption
+from adacap.cli.fit import (
+    Data,
+    Drop,
+    MaxRows,
+    Members,
+    MethodOption,
+    TargetTransform,
+    TaskOption,
+)
 from adacap.progress import Steps
 
 if TYPE_CHECKING:
@@ -57,6 +65,7 @@ def evaluate(
     task: TaskOption = "auto",
     method: MethodOption = None,
     n_estimators: Members = None,
+    target_transform: TargetTransform = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for one fit of AdaCap.")
     ] = None,
@@ -89,6 +98,7 @@ def evaluate(
     for line in loaded.notes:
         note(line)
     own = {"method": method, "n_estimators": n_estimators, "time_limit": time_limit}
+    own |= {"target_transform": target_transform}
     methods, left_out = _methods(loaded, against, own)
     is_interrupted = False
     try:
@@ -148,6 +158,8 @@ def _methods(
 
     def ours(seed: int) -> Any:
         return build(task, seed=seed, read_text=loaded.read_text, **own)
+
+    ours(0)  # refuses options that no model takes, before anything is fitted
 
     def encoded(method: Method, seed: int) -> Any:
         return Encoded(method.build(kind, seed), task, loaded.read_text)

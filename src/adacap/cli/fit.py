@@ -60,6 +60,11 @@ Members = Annotated[
     int | None,
     typer.Option("--n-estimators", min=1, help="Nets alone, one per fold.", show_default="blend"),
 ]
+TargetTransform = Annotated[
+    str | None,
+    typer.Option(help="Of a skewed target: log, yeo-johnson, none, or auto, found out of fold.",
+                 show_default="none"),
+]  # fmt: skip
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, with commas.")]
 CheckpointOption = Annotated[
     Path | None,
@@ -105,6 +110,7 @@ def fit(
     task: TaskOption = "auto",
     method: MethodOption = None,
     n_estimators: Members = None,
+    target_transform: TargetTransform = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for training in all.")
     ] = None,
@@ -167,6 +173,7 @@ def fit(
         "time_limit": None if time_limit is None else time_limit / n_fits,
         "seed": seed,
         "read_text": loaded.read_text,
+        "target_transform": target_transform,
     }
     keeping: Any = None
     if checkpoint is not None:

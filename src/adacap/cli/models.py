@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.cli.common import UsageError
+from adacap.exceptions import suggest
 
 if TYPE_CHECKING:
     from adacap.cli.targets import Target
@@ -21,6 +22,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
+TRANSFORMS = ("none", "log", "yeo-johnson", "auto")
 
 
 def build(
@@ -31,6 +33,7 @@ def build(
     n_estimators: int | None = None,
     time_limit: float | None = None,
     read_text: bool | str = True,
+    target_transform: str | None = None,
 ) -> Any:
     """Unfitted estimator: a preset by name, or the default.
 
@@ -61,10 +64,22 @@ def build(
         model.set_params(n_estimators=n_estimators)
         if model.validation != "auto":  # one net per fold, whatever the preset says
             model.set_params(validation="folds" if n_estimators > 1 else 0.2)
+    if target_transform is not None:
+        _set_transform(model, target_transform)
     if read_text is not True:
         options = {**encoder_options(model.preprocessing), "read_text": read_text}
         model.set_params(preprocessing=options)
     return model
+
+
+def _set_transform(model: Any, kind: str) -> None:
+    """Transform of the target, where the model has such a thing."""
+    if "target_transform" not in model.get_params(deep=False):
+        what = "classes" if hasattr(model, "predict_proba") else type(model).__name__
+        raise UsageError(f"--target-transform {kind} has no meaning for {what}. Leave it out.")
+    if kind not in TRANSFORMS:
+        raise UsageError(suggest(kind, TRANSFORMS, "target transform"))
+    model.set_params(target_transform=kind)
 
 
 def describe(model: Any, n_rows: int, dependence: dict[str, Any] | None = None) -> str:

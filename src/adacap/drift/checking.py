@@ -35,6 +35,7 @@ __all__ = ["check_drift"]
 
 _LEAST = {"distribution": 0.05, "levels": 0.02, "missing": 0.02, "never seen": 0.0}
 _MOST_NAMED = 5
+_EMPTY = 0.9  # share of missing cells from which a row is as good as empty
 
 
 def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
@@ -44,7 +45,8 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
     stored quantiles; χ² for levels of text), for missing cells and for levels never seen, with
     Holm's correction over all tests: between tables that are alike, the chance of any alarm is at
     most ``alpha``. Differences too small to matter are no alarm, however sure. Rows are judged one
-    by one, by the leverage of the output layer.
+    by one, by the leverage of the output layer; a row of which nearly all cells are missing is not
+    trusted, unless training rows had such gaps.
 
     Parameters
     ----------
@@ -97,6 +99,7 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
     for one, plan in zip(cells, plans, strict=True):
         if plan.name in news:
             untrusted = untrusted | _unseen(one, plan)
+    untrusted = untrusted | _empty(cells, plans, seen.summary)
     return Drift(
         columns, moved, _never_seen(cells, plans), leverage, untrusted, table.n_rows,
         seen.summary.n_rows, alpha,
@@ -166,6 +169,20 @@ def _unseen(column: Cells, plan: ColumnPlan) -> npt.NDArray[np.bool_]:
     if plan.kind != "categorical" or not levels_of(plan):
         return np.zeros(len(column.missing), dtype=bool)
     return ~column.missing & (column.match(levels_of(plan)) < 0)
+
+
+def _empty(
+    cells: Sequence[Cells], plans: Sequence[ColumnPlan], summary: TableSummary
+) -> npt.NDArray[np.bool_]:
+    """Rows that miss nearly all cells which the model uses, as hardly a training row did."""
+    used = [j for j, plan in enumerate(plans) if plan.parts]
+    n_rows = len(cells[0].missing) if len(cells) else 0
+    if not used or not n_rows:
+        return np.zeros(n_rows, dtype=bool)
+    missing = np.column_stack([cells[j].missing for j in used])
+    chance = np.where(missing, summary.missing[used], 1.0).prod(axis=1)  # if gaps were independent
+    empty: npt.NDArray[np.bool_] = (missing.mean(axis=1) >= _EMPTY) & (chance < 1 - LIMIT)
+    return empty
 
 
 def _never_seen(cells: Sequence[Cells], plans: Sequence[ColumnPlan]) -> dict[str, tuple[str, ...]]:

@@ -26,7 +26,7 @@ class Background:
         A sample of them, encoded, that predictions are compared with. It is not written to a model
         file: None in a loaded model.
     fold : ndarray of shape (n,) or None
-        Of a blend, the fold that each different row was held out in; -1 for none.
+        Of a blend, the fold that each different row was left out of; -1 for none.
     shares : ndarray of shape (n_features,) or None
         ``feature_importances_``, once they have been asked for.
     """
@@ -39,7 +39,7 @@ class Background:
     def of(cls, evidence: Evidence, sample_shape: Any) -> Background:
         """Of the rows of a fit."""
         blend = evidence.blend
-        fold = None if blend is None else blend.fold.cpu().numpy().astype(np.int32)
+        fold = None if blend is None else blend.predicting_fold.cpu().numpy().astype(np.int32)
         if sample_shape is not None:
             return cls(None, fold)
         x = evidence.rows.x

@@ -179,6 +179,8 @@ class Blended:
         The fold that each row was held out in; -1 for none.
     nets : tuple of FittedMember
         Nets of the first member of nets, whether it has weight or not.
+    final : Tensor of shape (n,) or None
+        The fold that each row is left out of by the models that predict, where it is not ``fold``.
     """
 
     parts: tuple[Part, ...]
@@ -187,6 +189,12 @@ class Blended:
     fold: Tensor
     nets: tuple[FittedMember, ...]
     kernel: _Trained | None = None
+    final: Tensor | None = None
+
+    @property
+    def predicting_fold(self) -> Tensor:
+        """The fold that each row is left out of by the models that predict; -1 for none."""
+        return self.fold if self.final is None else self.final
 
     @property
     def members(self) -> tuple[FittedMember, ...]:
@@ -202,7 +210,7 @@ class Blended:
         """Whose capacity is read: the nets', or where there are none, the kernel's."""
         if self.nets or self.kernel is None:
             return self.nets
-        return [_kernel_member(self.kernel, rows, self.fold, fit_intercept)]
+        return [_kernel_member(self.kernel, rows, self.predicting_fold, fit_intercept)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,7 +462,8 @@ class _Workshop:
                 part = part._replace(frozen=own.part.frozen, seconds=seconds)
                 kernel = kernel or (own._replace(part=part) if own.kernel else None)
             parts.append(part)
-        return replace(blended, parts=tuple(parts), kernel=kernel or blended.kernel)
+        kernel = kernel or blended.kernel
+        return replace(blended, parts=tuple(parts), kernel=kernel, final=final)
 
     def encoding(self, name: str) -> Encoded:
         """An encoding of the rows, fitted when it is first asked for."""

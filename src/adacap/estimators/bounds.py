@@ -17,8 +17,8 @@ from adacap.conformal import conformal_set, cv_plus, cv_quantile, least_rows
 from adacap.exceptions import suggest
 
 __all__ = [
-    "Errors", "IntervalMethod", "Rows", "WidthMethod", "check_shares", "check_width", "class_sets",
-    "describe", "describe_sets", "interval_of", "quantiles_of", "resolve",
+    "Depends", "Errors", "IntervalMethod", "Rows", "WidthMethod", "check_shares", "check_width",
+    "class_sets", "describe", "describe_sets", "interval_of", "quantiles_of", "resolve",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
@@ -42,20 +42,18 @@ _ASK = {
 }
 
 
-_PROMISES = {
-    "split": (
-        "that training never saw",
-        "At least {least} % of new rows are promised to be inside.",
-    ),
-    "cv+": (
-        "out of fold",
-        "At least {least} % of new rows are promised to be inside, about {asked} % are.",
-    ),
-    "loo": (
-        "left out of the output layer",
-        "Nothing is promised; the factor on the errors was measured to give about {asked} %.",
-    ),
+_WHERE = {
+    "split": "that training never saw",
+    "cv+": "out of fold",
+    "loo": "left out of the output layer",
 }
+
+
+class Depends(NamedTuple):
+    """How the rows behind errors depend on each other: by groups, in time, both or not at all."""
+
+    n_groups: int | None = None
+    is_in_time: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +63,7 @@ class Errors:
     values: Floats  # (n, c)
     weight: Floats | None  # (n,)
     scale: Floats | None = field(default=None, kw_only=True)  # (n, c), of each row; None: 1
+    depends: Depends = field(default=Depends(), kw_only=True)
 
     @property
     def n_rows(self) -> float:
@@ -114,12 +113,10 @@ def describe(name: str, errors: Errors, coverage: float) -> str:
     >>> print(describe("split", Errors(np.zeros((100, 1)), None), 0.9).split("; ")[1])
     all rows have the same width. At least 90 % of new rows are promised to be inside.
     """
-    rows, promise = _PROMISES[name]
     adapts = "the width adapts to the row"
     width = "all rows have the same width" if errors.scale is None else adapts
-    least = coverage if name == "split" else max(0.0, 2 * coverage - 1)
-    told = promise.format(least=f"{100 * least:.4g}", asked=f"{100 * coverage:.4g}")
-    return f"{name}: errors of {errors.n_rows:g} rows {rows}; {width}. {told}"
+    told = _promise(name, errors, coverage, "to be inside", "are")
+    return f"{name}: errors of {_source(name, errors)}; {width}. {told}"
 
 
 def describe_sets(name: str, errors: Errors, coverage: float) -> str:
@@ -127,16 +124,44 @@ def describe_sets(name: str, errors: Errors, coverage: float) -> str:
 
     Examples
     --------
-    >>> print(describe_sets("split", Errors(np.zeros((100, 1)), None), 0.9).split("; ")[1])
-    at least 90 % of new rows are promised to have their class in the set.
+    >>> print(describe_sets("split", Errors(np.zeros((100, 1)), None), 0.9).split(". ")[1])
+    At least 90 % of new rows are promised to have their class in the set.
     """
-    rows, _ = _PROMISES[name]
-    least = coverage if name == "split" else max(0.0, 2 * coverage - 1)
-    about = "" if name == "split" else f", about {100 * coverage:.4g} % have"
-    return (
-        f"{name}: probabilities of {errors.n_rows:g} rows {rows}; at least {100 * least:.4g} % of "
-        f"new rows are promised to have their class in the set{about}."
-    )
+    told = _promise(name, errors, coverage, "to have their class in the set", "have")
+    return f"{name}: probabilities of {_source(name, errors)}. {told}"
+
+
+def _source(name: str, errors: Errors) -> str:
+    """Which rows the errors are of."""
+    n_groups, is_in_time = errors.depends
+    counted = f"{errors.n_rows:g} rows" if n_groups is None else f"{n_groups} groups"
+    if is_in_time:
+        return f"{counted} that came later than those trained on"
+    return f"{counted} {_WHERE[name]}"
+
+
+def _promise(name: str, errors: Errors, coverage: float, held: str, do: str) -> str:
+    """What is promised, which dependent rows limit."""
+    asked = f"{100 * coverage:.4g} %"
+    if errors.depends.is_in_time:
+        return "Measured on later rows; nothing is promised."
+    if errors.depends.n_groups is not None:
+        return _promise_of_groups(name, errors.depends.n_groups, coverage)
+    if name == "loo":
+        return f"Nothing is promised; the factor on the errors was measured to give about {asked}."
+    if name == "split":
+        return f"At least {asked} of new rows are promised {held}."
+    least = f"{100 * max(0.0, 2 * coverage - 1):.4g} %"
+    return f"At least {least} of new rows are promised {held}, about {asked} {do}."
+
+
+def _promise_of_groups(name: str, n_groups: int, coverage: float) -> str:
+    asked, least = f"{100 * coverage:.4g} %", least_rows(coverage)
+    if n_groups < least:
+        return f"Nothing is promised: {asked} needs at least {least} groups."
+    if name == "split":
+        return f"At least {asked} are promised for a row of a new group."
+    return f"About {asked} of rows of new groups: measured, not promised."
 
 
 def class_sets(
@@ -220,7 +245,7 @@ def interval_of(
     """
     found = []
     for level in check_shares(coverage, "coverage", "0.9"):
-        warn_infinite(errors, level)
+        warn_few(errors, level)
         decoded = np.stack([decode(bound) for bound in rows.bounds(level)], axis=-1)
         found.append(np.sort(decoded, axis=-1))  # a target that was turned round has them so
     return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-2)
@@ -239,7 +264,7 @@ def quantiles_of(
     """
     asked, found = check_shares(levels, "quantiles", "[0.1, 0.5, 0.9]"), []
     for level in asked:
-        warn_infinite(errors, max(level, 1 - level))
+        warn_few(errors, max(level, 1 - level))
         found.append(decode(_by_direction(rows.quantile, level, is_turned)))
     stacked = np.stack(found, axis=-1)
     order = np.argsort(asked, kind="stable")  # rounding of the last digit must not cross them
@@ -276,16 +301,17 @@ def check_shares(values: Any, name: str, example: str) -> list[float]:
     return [float(value) for value in found]
 
 
-def warn_infinite(errors: Errors, coverage: float) -> None:
-    """Say that there are too few rows for a coverage."""
-    n, least = errors.n_rows, least_rows(coverage)
-    if n < least - 1e-6 * least:
-        most = n / (n + 1)
-        is_grouped = n < len(errors.values) - 0.5
-        what = "rows, or groups that count three times out of fold," if is_grouped else "rows"
-        warnings.warn(
-            f"coverage={coverage:g} needs at least {least} {what} to take errors from, got {n:g}: "
-            f"the intervals are infinite. Ask for a coverage of at most {most:.3g}, or give more "
-            "rows.",
-            stacklevel=5,
-        )
+def warn_few(errors: Errors, coverage: float) -> None:
+    """Say that there are too few rows, or groups, for a coverage."""
+    n_groups, least = errors.depends.n_groups, least_rows(coverage)
+    n = errors.n_rows if n_groups is None else n_groups
+    if n >= least - 1e-6 * least:
+        return
+    what, is_finite = "rows" if n_groups is None else "groups", errors.n_rows >= least
+    means = "may hold less often than asked for" if is_finite else "are infinite"
+    warnings.warn(
+        f"coverage={coverage:g} needs at least {least} {what} to take errors from, got {n:g}: "
+        f"the intervals {means}. Ask for a coverage of at most {n / (n + 1):.3g}, or give more "
+        f"{what}.",
+        stacklevel=5,
+    )

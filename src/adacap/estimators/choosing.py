@@ -1,17 +1,24 @@
 """Which transform of a target pays: found out of fold on some of the rows.
 
-A small kernel and a few boosted trees, blended, stand for the model. Folds are drawn twice, and a
+A small kernel and a few boosted trees, blended, stand for the model. Folds are drawn twice, of
+whole groups where there are any; in time, blocks are predicted from earlier rows, once. A
 transform must lower the mean logarithm of the error, fold by fold, and the pooled error: neither
 the few rows that make up most of a pooled error decide alone, nor folds of little at stake.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from adacap.estimators.blending import out_of_fold
+from adacap.estimators.canonical import Index
+from adacap.estimators.dependence import Dependence, dependent_folds
 from adacap.estimators.targets import RegressionCodec
 from adacap.estimators.transforms import Floats, fit_transform
 from adacap.members.blend import blend_weights
@@ -32,7 +39,13 @@ _LESS = 0.5  # of which a transform must leave at most this share
 _LEAST_ROWS = 40
 
 
-def choose_transforms(x: Floats, y: Floats, weight: Floats | None, seed: int) -> list[str]:
+def choose_transforms(
+    x: Floats,
+    y: Floats,
+    weight: Floats | None,
+    seed: int,
+    dependence: Dependence | None = None,
+) -> list[str]:
     """The transform of each target: none unless the error in its own units is clearly smaller.
 
     A target is looked at only if it is skewed and a transform makes it much less so; others cost
@@ -45,6 +58,8 @@ def choose_transforms(x: Floats, y: Floats, weight: Floats | None, seed: int) ->
     y : ndarray of shape (n, c)
     weight : ndarray of shape (n,), optional
     seed : int
+    dependence : Dependence, optional
+        Groups and times of the rows.
 
     Returns
     -------
@@ -60,14 +75,48 @@ def choose_transforms(x: Floats, y: Floats, weight: Floats | None, seed: int) ->
     """
     rows = slice(0, _MOST_ROWS)
     some = None if weight is None else weight[rows]
-    return [_choose(x[rows], column[rows], some, seed) for column in y.T]
+    own = None if dependence is None else dependence.take(rows)
+    folds = _Folds.drawn(min(len(y), _MOST_ROWS), seed, own)
+    return [_choose(x[rows], column[rows], some, seed, folds) for column in y.T]
 
 
-def _choose(x: Floats, y: Floats, weight: Floats | None, seed: int) -> str:
+class _Folds(NamedTuple):
+    """Fold of each row, -1 for none, and which rows each trains on, if not all others."""
+
+    fold: Index
+    trains: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def k(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @classmethod
+    def drawn(cls, n_rows: int, seed: int, dependence: Dependence | None) -> list[_Folds]:
+        """Folds of each repetition; none where rows cannot be split as they depend."""
+        rngs = [np.random.default_rng([seed, repeat]) for repeat in range(_N_REPEATS)]
+        if dependence is None:
+            return [cls(rng.permutation(n_rows) % _K) for rng in rngs]
+        try:
+            dependence.check()
+            once = rngs if dependence.time is None else rngs[:1]
+            found = [dependent_folds(dependence, _K, n_rows, None, rng) for rng in once]
+        except ValueError:  # of the rows that are looked at; those of the fit may do
+            return []
+        return [cls.of(parts, n_rows) for parts in found]
+
+    @classmethod
+    def of(cls, parts: list[tuple[Index, Index]], n_rows: int) -> _Folds:
+        fold, trains = np.full(n_rows, -1), np.zeros((len(parts), n_rows), dtype=np.bool_)
+        for k, (train, valid) in enumerate(parts):
+            fold[valid], trains[k, train] = k, True
+        return cls(fold, trains)
+
+
+def _choose(x: Floats, y: Floats, weight: Floats | None, seed: int, folds: Sequence[_Folds]) -> str:
     candidates = [kind for kind in ("log", "yeo-johnson") if _is_worth_a_look(y, kind)]
-    if len(y) < _LEAST_ROWS or not candidates or x.shape[1] == 0:
+    if len(y) < _LEAST_ROWS or not candidates or x.shape[1] == 0 or not folds:
         return "none"
-    errors = {kind: _errors(x, y, weight, kind, seed) for kind in ("none", *candidates)}
+    errors = {kind: _errors(x, y, weight, kind, seed, folds) for kind in ("none", *candidates)}
     change = {kind: _change(errors[kind], errors["none"]) for kind in candidates}
     best = min(candidates, key=lambda kind: change[kind])
     return best if change[best] < np.log(_GAIN) else "none"
@@ -92,32 +141,36 @@ def _skewness(values: Floats) -> float:
     return float((z**3).mean())
 
 
-def _errors(x: Floats, y: Floats, weight: Floats | None, kind: str, seed: int) -> Floats:
+def _errors(
+    x: Floats, y: Floats, weight: Floats | None, kind: str, seed: int, folds: Sequence[_Folds]
+) -> Floats:
     """Root mean squared errors out of fold, in units of y, of each fold of each repetition."""
     codec = RegressionCodec.fit(y, weight, None, [fit_transform(y, kind)])
     coded = codec.encode(y)
     w = None if weight is None else _tensor(weight)
     found = []
-    for repeat in range(_N_REPEATS):
-        order = np.random.default_rng([seed, repeat]).permutation(len(y))
-        fold = torch.as_tensor(order % _K)
-        data = FoldData(_tensor(x), _tensor(coded), w, fold, _K, seed)
-        outputs = _outputs(data, coded)
-        off = (codec.with_errors(outputs, coded).decode(outputs) - y) ** 2
-        shares = np.ones(len(y)) if weight is None else weight
-        parts = [(order % _K == k) & (shares > 0) for k in range(_K)]
+    for own in folds:
+        trains = None if own.trains is None else torch.as_tensor(own.trains)
+        fold = torch.as_tensor(own.fold)
+        data = FoldData(_tensor(x), _tensor(coded), w, fold, own.k, seed, trains=trains)
+        held = np.flatnonzero(own.fold >= 0)
+        outputs = _outputs(data, coded, held)
+        off = (codec.with_errors(outputs, coded[held]).decode(outputs) - y[held]) ** 2
+        shares = np.ones(len(held)) if weight is None else weight[held]
+        parts = [(own.fold[held] == k) & (shares > 0) for k in range(own.k)]
         found += [np.average(off[at], weights=shares[at]) for at in parts if at.any()]
     return np.sqrt(np.maximum(found, np.finfo(float).tiny))
 
 
-def _outputs(data: FoldData, coded: Floats) -> Floats:
-    """Of a kernel and of boosted trees out of fold, blended."""
+def _outputs(data: FoldData, coded: Floats, held: Index) -> Floats:
+    """Of a kernel and of boosted trees on the rows held out, blended."""
     kernel, trees = fit_kernel(data, _SETTINGS), fit_boosting(data, _BOOSTING)
-    members = np.stack([
-        out_of_fold(Frozen(one[0], one[1]).eval(), data.x, data.fold, _K).numpy().astype(np.float64)
+    every = [
+        out_of_fold(Frozen(one[0], one[1]).eval(), data.x, data.fold, data.k)
         for one in (kernel, trees)
-    ])  # fmt: skip
-    residuals = (members - coded).reshape(len(members), -1)
+    ]
+    members = np.stack([one.numpy().astype(np.float64)[held] for one in every])
+    residuals = (members - coded[held]).reshape(len(members), -1)
     return np.asarray(np.tensordot(blend_weights(residuals), members, 1))
 
 

@@ -28,6 +28,8 @@ from adacap.estimators.calibration import (
 )
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
+from adacap.estimators.inputs import row_weights
+from adacap.estimators.intervals import fresh_errors
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
@@ -337,7 +339,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         check_is_fitted(self)
         return predict_set(self, X, coverage, method, allow_empty=allow_empty)
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the temperature anew, and take the rows for sets of method ``"split"``.
 
         Parameters
@@ -346,6 +348,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             Rows that ``fit`` did not see.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), optional
+            Groups that ``fit`` has not seen, each of which then counts once in the sets.
 
         Returns
         -------
@@ -355,7 +359,10 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         check_is_fitted(self)
         outputs, coded, weight = self._compare(X, y, sample_weight)
         own = replace(self.codec_, temperature=self.sets_.temperature)
-        split = Errors(class_scores(own, outputs, coded), weight)
+        given = row_weights(sample_weight, len(y))
+        keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
+        errors = Errors(class_scores(own, outputs, coded), weight)
+        split = fresh_errors(errors, groups, len(y), keep, self.settings_)
         self.sets_ = replace(self.sets_, split=split)
         found = fit_temperature(outputs, coded, weight)
         self.codec_ = replace(self.codec_, temperature=found)

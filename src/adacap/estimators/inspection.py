@@ -235,14 +235,23 @@ class Explaining:
 
         return explain(self, X, background, **options)
 
-    def influence(self, X: Any, X_train: Any, y_train: Any, sample_weight: Any = None) -> Any:
+    def influence(
+        self,
+        X: Any,
+        X_train: Any,
+        y_train: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+    ) -> Any:
         """Which training rows a prediction leans on, and by how much.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
             Rows to predict.
-        X_train, y_train, sample_weight : array-like or frame
+        X_train, y_train, sample_weight, groups, time : array-like or frame
             What ``fit`` was given; a model does not keep it. Rows go by the index of a frame.
 
         Returns
@@ -253,4 +262,4 @@ class Explaining:
         """
         from adacap.explain.influence import influence
 
-        return influence(self, X, X_train, y_train, sample_weight)
+        return influence(self, X, X_train, y_train, sample_weight, groups=groups, time=time)

@@ -7,6 +7,7 @@ two rows.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from adacap.estimators.adaptive import LearntWidths, learn_widths
 from adacap.estimators.bag import Bag
 from adacap.estimators.blending import Blended, blend_module
 from adacap.estimators.bounds import (
+    Depends,
     Errors,
     IntervalMethod,
     Rows,
@@ -31,7 +33,7 @@ from adacap.estimators.bounds import (
     quantiles_of,
     resolve,
 )
-from adacap.estimators.dependence import Dependence, group_weights
+from adacap.estimators.dependence import Dependence, group_weights, read_dependence
 from adacap.estimators.held_out import (
     BLEND_CHUNK,
     Evidence,
@@ -39,6 +41,7 @@ from adacap.estimators.held_out import (
     pooled_outputs,
     pooled_residuals,
 )
+from adacap.estimators.settings import Settings
 from adacap.estimators.targets import RegressionCodec
 from adacap.nn.predictors import Frozen
 
@@ -53,6 +56,7 @@ __all__ = [
     "errors_of",
     "fold_errors",
     "fold_module",
+    "fresh_errors",
     "interval",
     "later_errors",
     "quantiles",
@@ -260,11 +264,43 @@ def later_errors(evidence: Evidence) -> Errors | None:
 def by_group(
     errors: Errors, dependence: Dependence | None, index: Any, count: float = 1.0
 ) -> Errors:
-    """Errors whose ranks count groups, where there are any, each ``count`` times."""
-    if dependence is None or dependence.group is None:
+    """Errors that know how their rows depend; ranks count groups, each ``count`` times."""
+    if dependence is None:
         return errors
+    is_in_time = dependence.time is not None
+    if dependence.group is None:
+        return replace(errors, depends=Depends(None, is_in_time))
     group = dependence.group if index is None else dependence.group[index]
-    return replace(errors, weight=count * group_weights(group, errors.weight))
+    weight = count * group_weights(group, errors.weight)
+    return replace(errors, weight=weight, depends=Depends(len(np.unique(group)), is_in_time))
+
+
+def fresh_errors(errors: Errors, groups: Any, n_rows: int, keep: Any, settings: Settings) -> Errors:
+    """Errors on rows that the caller gave after the fit, which depend as those of the fit do.
+
+    Parameters
+    ----------
+    errors : Errors
+    groups : array-like of shape (n_rows,) or None
+    n_rows : int
+        Rows given.
+    keep : ndarray of int
+        Those of them that have an error.
+    settings : Settings
+        Of the fit.
+    """
+    found = errors
+    if groups is not None:
+        found = by_group(errors, read_dependence(groups, None, n_rows), keep)
+    elif "group" in settings.split_by:
+        warnings.warn(
+            "The model was fitted by groups, but these rows count as independent ones, so that "
+            "intervals are too narrow for new groups. Pass groups=, or --group COLUMN.",
+            stacklevel=3,
+        )
+    if "time" in settings.split_by:
+        found = replace(found, depends=found.depends._replace(is_in_time=True))
+    return found
 
 
 def _scale_aside(evidence: Evidence, data: IntervalData, x: Tensor) -> Floats:
@@ -322,7 +358,7 @@ def fold_errors(evidence: Evidence) -> FoldErrors | None:
     weight = None if rows.weight is None else rows.weight.cpu()[index]
     errors = errors_of(outputs, rows.targets.cpu()[index], weight)
     errors = by_group(errors, evidence.dependence, index.numpy(), GROUP_COUNT)
-    return FoldErrors(errors.values, errors.weight, fold[index].numpy(), tuple(layers))
+    return _of_folds(errors, fold[index].numpy(), layers)
 
 
 def _is_in_time(evidence: Evidence) -> bool:
@@ -341,7 +377,11 @@ def _blend_errors(evidence: Evidence, blend: Blended) -> FoldErrors | None:
     errors = errors_of(outputs, rows.targets.cpu()[index], weight)
     errors = by_group(errors, evidence.dependence, index.numpy(), GROUP_COUNT)
     fold = blend.fold[index].to(torch.int32).numpy()
-    return FoldErrors(errors.values, errors.weight, fold, tuple(layers))
+    return _of_folds(errors, fold, layers)
+
+
+def _of_folds(errors: Errors, fold: Any, layers: list[tuple[Tensor, Tensor]]) -> FoldErrors:
+    return FoldErrors(errors.values, errors.weight, fold, tuple(layers), depends=errors.depends)
 
 
 def _loo_errors(evidence: Evidence) -> Errors | None:

@@ -281,7 +281,8 @@ class Preparation:
         kinds = [kind] * columns.shape[1]
         if kind == "auto":
             is_table = samples.sample_shape is None
-            kinds = choose_transforms(encoded, columns, samples.weight, seed) if is_table else []
+            rows = (encoded, columns, samples.weight, seed, samples.dependence)
+            kinds = choose_transforms(*rows) if is_table else []
         pairs = zip(columns.T, kinds, strict=False)
         found = [fit_transform(column, kind) for column, kind in pairs]
         return found if any(one.kind != "none" for one in found) else []

@@ -21,15 +21,14 @@ from adacap.estimators._base import (
     RandomState,
 )
 from adacap.estimators.constraints import REGRESSOR
-from adacap.estimators.dependence import read_dependence
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import (
     IntervalData,
     IntervalMethod,
     WidthMethod,
-    by_group,
     errors_of,
+    fresh_errors,
     interval,
     scale_of_rows,
 )
@@ -407,9 +406,8 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
         scale = None if data.widths is None else scale_of_rows(self, X, data)[keep]
         errors = errors_of(outputs, coded, weight, scale)
-        if groups is not None:
-            errors = by_group(errors, read_dependence(groups, None, len(groups)), keep)
-        self.intervals_ = replace(data, split=errors)
+        split = fresh_errors(errors, groups, len(y), keep, self.settings_)
+        self.intervals_ = replace(data, split=split)
         return self
 
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:

@@ -89,7 +89,14 @@ def _plain(value: Any) -> Any:
 
 
 def influence(
-    estimator: Any, X: Any, X_train: Any, y_train: Any, sample_weight: Any = None
+    estimator: Any,
+    X: Any,
+    X_train: Any,
+    y_train: Any,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
 ) -> Influence:
     """Influence of every training row on every prediction.
 
@@ -102,7 +109,7 @@ def influence(
     estimator : fitted AdaCapRegressor or AdaCapClassifier
     X : array-like or frame of shape (m, n_features)
         Rows to predict.
-    X_train, y_train, sample_weight : array-like or frame
+    X_train, y_train, sample_weight, groups, time : array-like or frame
         What ``fit`` was given; a model does not keep it.
 
     Returns
@@ -127,7 +134,7 @@ def influence(
     """
     check_is_fitted(estimator)
     evaluator = Evaluator(estimator, "logit" if hasattr(estimator, "classes_") else "identity")
-    rows = training_rows(estimator, X_train, y_train, sample_weight)
+    rows = training_rows(estimator, X_train, y_train, sample_weight, groups, time)
     encoded = evaluator.encode(X)
     if encoded.shape[1] == 0:
         encoded = np.zeros((len(encoded), 1), dtype=np.float32)
@@ -138,8 +145,8 @@ def influence(
     known = [(part, moves) for part, moves in found if moves is not None]
     if not known:
         raise ValueError(
-            f"No part of this model is solved in closed form: it is made of {', '.join(members)}. "
-            "Fit a regression, or classes with quality='nets' and scheme='adacap'."
+            f"No part of this model can be solved again in closed form: it is made of "
+            f"{', '.join(members)}. {_way_out(estimator)}"
         )
     total = sum((part.factor * moves for part, moves in known), start=torch.zeros(()))
     values = _in_units(evaluator, encoded, total.cpu().numpy())
@@ -147,6 +154,12 @@ def influence(
     return Influence(
         values, rows.labels, rows.positions, row_labels(X, len(x)), min(1.0, share), members
     )
+
+
+def _way_out(estimator: Any) -> str:
+    if hasattr(estimator, "classes_"):
+        return "Fit classes with quality='nets' and scheme='adacap'."
+    return "Fit with a kernel, ridge or nets among the members, such as quality='fast'."
 
 
 def _parts(estimator: Any) -> tuple[Part, ...]:

@@ -44,7 +44,14 @@ class TrainingRows:
     positions: npt.NDArray[np.intp]
 
 
-def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
+def training_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
+) -> TrainingRows:
     """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``.
 
     Raises
@@ -52,9 +59,12 @@ def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> 
     ValueError
         If another encoding follows from these rows.
     """
+    _refuse_other_splits(estimator, groups, time)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told by fit
-        data = estimator._prepare(X, y, sample_weight, None, None, _seed(estimator), False)
+        data = estimator._prepare(
+            X, y, sample_weight, None, None, _seed(estimator), False, groups, time
+        )
     _refuse_others(estimator, data)
     rows = data.rows
     weight = rows.targets.new_ones(len(rows.x)) if rows.weight is None else rows.weight
@@ -73,6 +83,16 @@ def _seed(estimator: Any) -> int:
         return 0
 
 
+def _refuse_other_splits(estimator: Any, groups: Any, time: Any) -> None:
+    """Equal rows of two groups or times are two rows, so these must be those of ``fit``."""
+    for name, option, values in (("group", "groups", groups), ("time", "time", time)):
+        was_given = name in estimator.settings_.split_by
+        if was_given and values is None:
+            raise ValueError(f"The model was fitted with {option}=. Pass {option}= here too.")
+        if values is not None and not was_given:
+            raise ValueError(f"The model was fitted without {option}=. Leave {option}= out.")
+
+
 def _refuse_others(estimator: Any, data: Any) -> None:
     same = data.encoder.to_dict() == estimator.encoder_.to_dict()
     same = same and data.n_rows == estimator.provenance_.n_distinct
@@ -85,6 +105,7 @@ def _refuse_others(estimator: Any, data: Any) -> None:
         raise ValueError(
             f"X_train and y_train are not the rows that this {type(estimator).__name__} was fitted "
             f"on, {estimator.provenance_.n_rows} of them: other columns follow from them. Pass "
-            "what fit was given, with sample_weight if it had any. With calibration_fraction a "
+            "what fit was given, with sample_weight, groups and time if it had any. With "
+            "calibration_fraction a "
             "model needs an integer random_state to tell them again."
         )

@@ -18,8 +18,9 @@ from adacap.estimators._base import AdaCapBase
 from adacap.estimators.adaptive import LearntWidths
 from adacap.estimators.background import Background
 from adacap.estimators.bag import FittedMember
+from adacap.estimators.bounds import Depends
 from adacap.estimators.capacity import Capacity
-from adacap.estimators.intervals import Errors, FoldErrors, IntervalData
+from adacap.estimators.intervals import FoldErrors, IntervalData
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.seen import Axes, Seen
 from adacap.estimators.sets import SetData
@@ -29,6 +30,7 @@ from adacap.modelfile.evidence import (
     CAPACITY_PREFIX,
     INTERVALS_PREFIX,
     Studied,
+    errors_in,
 )
 from adacap.modelfile.groups import as_torch
 from adacap.modelfile.seen import SEEN_PREFIX
@@ -116,6 +118,9 @@ def interval_tensors(data: IntervalData) -> Iterator[tuple[str, Tensor]]:
             yield f"{INTERVALS_PREFIX}{kind}.weight", _tensor(errors.weight)
         if errors.scale is not None:
             yield f"{INTERVALS_PREFIX}{kind}.scale", _tensor(errors.scale)
+        if errors.depends != Depends():
+            n_groups, is_in_time = errors.depends
+            yield f"{INTERVALS_PREFIX}{kind}.depends", torch.tensor([n_groups or 0, is_in_time])
     if data.widths is not None:
         for name, array in asdict(data.widths.formula).items():
             yield f"{INTERVALS_PREFIX}widths.{name}", _tensor(array)
@@ -136,11 +141,14 @@ def restore_intervals(
 ) -> IntervalData:
     """Intervals from the arrays of a file, and the trees behind their width."""
     own = {name: array.copy() for name, array in arrays.items()}
-    split, folds, loo = (_errors(own, kind) for kind in ("split", "folds", "loo"))
+    split, folds, loo = (errors_in(own, kind) for kind in ("split", "folds", "loo"))
     whole = None
     if folds is not None:
         layers = tuple(_layer(own, k, member) for k, member in enumerate(members))
-        whole = FoldErrors(folds.values, folds.weight, own["folds.fold"], layers, scale=folds.scale)
+        whole = FoldErrors(
+            folds.values, folds.weight, own["folds.fold"], layers,
+            scale=folds.scale, depends=folds.depends,
+        )  # fmt: skip
     widths = None if trees is None else LearntWidths(trees, formula_in(own))
     return IntervalData(split, whole, loo, own.get("inflation"), widths)
 
@@ -154,13 +162,6 @@ def restore_sets(arrays: Tensors, members: Sequence[FittedMember]) -> SetData:
 def formula_in(arrays: Tensors) -> Widths:
     """What turns sizes and predictions into widths."""
     return Widths(*(arrays[f"widths.{field.name}"] for field in fields(Widths)))
-
-
-def _errors(own: Tensors, kind: str) -> Errors | None:
-    values = own.get(f"{kind}.values")
-    if values is None:
-        return None
-    return Errors(values, own.get(f"{kind}.weight"), scale=own.get(f"{kind}.scale"))
 
 
 def _layer(own: Tensors, k: int, member: FittedMember) -> tuple[Tensor, Tensor]:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap.estimators.bounds import Depends, Errors
 from adacap.modelfile.archive import Tensors, require
 
 __all__ = [
     "BACKGROUND_PREFIX", "CAPACITY", "CAPACITY_PREFIX", "INTERVALS_PREFIX", "WIDTHS_PREFIX",
-    "Readings", "Studied", "take_background", "take_capacity", "take_intervals",
+    "Readings", "Studied", "errors_in", "take_background", "take_capacity", "take_intervals",
 ]  # fmt: skip
 
 BACKGROUND_PREFIX, CAPACITY_PREFIX = "background.", "capacity."
@@ -160,6 +161,18 @@ def take_intervals(
     return own.taken
 
 
+def errors_in(own: Tensors, kind: str) -> Errors | None:
+    """Errors of a method from arrays that :func:`take_intervals` gave; None without any."""
+    values = own.get(f"{kind}.values")
+    if values is None:
+        return None
+    n_groups, is_in_time = own.get(f"{kind}.depends", np.zeros(2, dtype=np.int64)).tolist()
+    depends = Depends(n_groups or None, bool(is_in_time))
+    return Errors(
+        values, own.get(f"{kind}.weight"), scale=own.get(f"{kind}.scale"), depends=depends
+    )
+
+
 class _Named:
     """Tensors taken one by one."""
 
@@ -181,7 +194,7 @@ class _Named:
 def _take_errors(
     own: _Named, kind: str, n_targets: int, has_widths: bool
 ) -> npt.NDArray[Any] | None:
-    """Errors ``(m, n_targets)``, and the weight and scale of each row if they are there."""
+    """Errors ``(m, n_targets)``; weight, scale and how rows depend if they are there."""
     values, weight = (own.left.get(f"{kind}.{name}") for name in ("values", "weight"))
     if values is None and weight is None:
         return None
@@ -198,6 +211,11 @@ def _take_errors(
         scale = own.take(f"{kind}.scale", (m, n_targets), np.float64, "does not fit")
         fits = bool(((scale > 0) & np.isfinite(scale)).all())
         require(fits, f"{INTERVALS_PREFIX}{kind}.scale does not fit.")
+    if f"{kind}.depends" in own.left:
+        depends = own.take(f"{kind}.depends", (2,), np.int64, "does not fit")
+        n_groups, is_in_time = depends.tolist()
+        fits = 0 <= n_groups <= m and is_in_time in (0, 1) and (n_groups, is_in_time) != (0, 0)
+        require(fits, f"{INTERVALS_PREFIX}{kind}.depends does not fit.")
     return found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from adacap.estimators.bounds import Errors, Rows, check_width, describe, describe_sets, resolve
 from adacap.modelfile.archive import Tensors
 from adacap.modelfile.contents import ModelFile, Numbers
+from adacap.modelfile.evidence import errors_in
 from adacap.modelfile.nets import NetGroup
 from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.modelfile.predictors import PredictorGroup, encoded
@@ -121,7 +122,7 @@ class LiteIntervals:
     def of(cls, file: ModelFile) -> LiteIntervals:
         """Intervals of a file."""
         own = file.intervals
-        there = {name: _errors(own, kind) for name, kind in _KINDS.items()}
+        there = {name: errors_in(own, kind) for name, kind in _KINDS.items()}
         has_folds = there["cv+"] is not None
         names = ("power", "floor", "shift", "slope")
         return cls(
@@ -221,7 +222,7 @@ class LiteSets:
     def of(cls, file: ModelFile) -> LiteSets:
         """Sets of a file."""
         own = file.intervals
-        there = {name: _errors(own, kind) for name, kind in _KINDS.items() if name != "loo"}
+        there = {name: errors_in(own, kind) for name, kind in _KINDS.items() if name != "loo"}
         folds = None if there["cv+"] is None else LiteFolds.of(file, own)
         return cls(there, folds, own.get("folds.fold"), float(own["temperature"][0]))
 
@@ -244,7 +245,7 @@ class LiteSets:
 def promise(file: ModelFile, coverage: float) -> str | None:
     """What intervals or sets of a file rest on and promise; None without any."""
     own = file.intervals
-    kinds = [(n, _errors(own, kind)) for n, kind in _KINDS.items()]
+    kinds = [(n, errors_in(own, kind)) for n, kind in _KINDS.items()]
     tell = describe if isinstance(file.targets, Numbers) else describe_sets
     return next(
         (tell(name, errors, coverage) for name, errors in kinds if errors is not None), None
@@ -252,10 +253,3 @@ def promise(file: ModelFile, coverage: float) -> str | None:
 
 
 _KINDS = {"split": "split", "cv+": "folds", "loo": "loo"}
-
-
-def _errors(own: Tensors, kind: str) -> Errors | None:
-    values = own.get(f"{kind}.values")
-    if values is None:
-        return None
-    return Errors(values, own.get(f"{kind}.weight"), scale=own.get(f"{kind}.scale"))

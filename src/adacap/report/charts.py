@@ -318,7 +318,7 @@ def _(numbers: IntervalCoverage, **options: Any) -> Chart:
     band |= {"x": np.r_[x, x[::-1]], "y": np.r_[low.clip(0), high.clip(max=100)[::-1]]}
     band |= {"line": {"width": 0}, "fillcolor": "rgba(138,147,160,0.3)", "hoverinfo": "skip"}
     band["name"] = f"chance, {numbers.n_rows} rows"
-    even = _line(x, x, "as promised", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
+    even = _line(x, x, "as asked for", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     seen = _line(x, 100 * numbers.observed, f"observed ({numbers.method})")
     seen |= {"mode": "lines+markers", "marker": {"size": 8}}
     seen |= {"customdata": numbers.width}
