@@ -11,6 +11,7 @@ from adacap_bench.reproduce.evidence import read_evidence
 from adacap_bench.reproduce.figure import Panel, Series
 from adacap_bench.reproduce.item import Row
 from adacap_bench.reproduce.registry import UnknownItemError
+from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.running import Machine, reproduce, write_all
 from adacap_bench.reproduce.studies.benchmark import _leads
 from adacap_bench.reproduce.verdicts import decide
@@ -49,6 +50,9 @@ def test_every_item_sums_up_its_jobs(key, scale, made_up, no_targets, monkeypatc
     back = read_evidence(path)
     assert [row.label for row in back.rows] == [row.label for row in evidence.rows]
     assert back.to_json() == evidence.to_json()
+    again = rejudged(item, back)
+    assert again is not None
+    assert [claim.verdict for claim in again] == [claim.verdict for claim in evidence.claims]
 
 
 @pytest.mark.parametrize("key", items())

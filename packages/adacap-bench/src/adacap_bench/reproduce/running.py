@@ -14,6 +14,7 @@ from adacap_bench.reproduce.drawing import write_html, write_png
 from adacap_bench.reproduce.evidence import Evidence, read_evidence
 from adacap_bench.reproduce.item import SCALES, Item, Scale
 from adacap_bench.reproduce.parts import joined, refuse_unlike, restricted
+from adacap_bench.reproduce.rejudging import lightened
 from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError
 from adacap_bench.reproduce.text import record_text, table_rows
 from adacap_bench.runner import run
@@ -118,7 +119,7 @@ def reproduce(
         n_failed=len(results.failed),
         core_seconds=sum(record.fit_seconds for record in results.records),
         rows=tuple(outcome.rows),
-        claims=tuple(outcome.claims),
+        claims=lightened(item, outcome.claims),
         figure=outcome.figure,
         notes=(*item.notes, *outcome.remarks),
     )
