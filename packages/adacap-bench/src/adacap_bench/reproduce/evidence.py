@@ -54,6 +54,8 @@ class Evidence:
     before : mapping
         ``verdict``, ``held`` (claims) and ``runs`` of the record before the ledger had one rule for
         all items; empty where there was none.
+    n_left : int
+        Jobs of the scale that were not run before a deadline; 0 where the record is whole.
     """
 
     item: str
@@ -73,6 +75,7 @@ class Evidence:
     figure: Figure
     notes: Sequence[str]
     before: Mapping[str, Any] = field(default_factory=dict)
+    n_left: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", judged(self.claims))
@@ -86,6 +89,12 @@ class Evidence:
         if len(verdicts) == 1:
             return verdicts.pop()
         return "partly reproduced" if "reproduced" in verdicts else "not reproduced"
+
+    @property
+    def progress(self) -> str:
+        """How many of its runs are done, in words; empty where all are."""
+        total = self.n_jobs + self.n_left
+        return f"unfinished: {self.n_jobs} of {total} runs" if self.n_left else ""
 
     @property
     def held(self) -> str:

@@ -10,7 +10,7 @@ from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.methods import training, variant
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.studies.bagging import bagged
 from adacap_bench.reproduce.studies.mlr_net import depth_method
 from adacap_bench.reproduce.studies.mlr_numbers import ABLATION, BIKE, NAMES, QSAR, SLUMP
@@ -56,11 +56,22 @@ def _by_split(results: Results, method: str, task: str, bag: bool) -> dict[int, 
     return dict(zip(splits, together if bag else single, strict=True))
 
 
+def _measured(results: Results, scale: Scale) -> list[str]:
+    """Data sets on which every step has a result."""
+    done = {(record.job.task, record.job.method) for record in results.records}
+    names = [method.name for method in _methods().values()]
+    tasks = [task for task in scale["tasks"] if all((task, name) in done for name in names)]
+    if not tasks:
+        raise NoResultError("No data set has a result of every step of the ablation.")
+    return tasks
+
+
 def _rows(results: Results, scale: Scale, bag: bool, end: str = "") -> dict[str, Row]:
     """Per step the mean over data sets, as the paper has it; experiments are splits of a set."""
     rows = {}
+    tasks = _measured(results, scale)
     for step, method in _methods().items():
-        found = {task: _by_split(results, method.name, task, bag) for task in scale["tasks"]}
+        found = {task: _by_split(results, method.name, task, bag) for task in tasks}
         shared = sorted(set.intersection(*(set(scores) for scores in found.values())))
         means = [fmean(scores[split] for scores in found.values()) for split in shared]
         extra = {NAMES[task]: fmean(scores.values()) for task, scores in found.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.results import Floats, Results, row_of
+from adacap_bench.reproduce.results import Floats, Results
 from adacap_bench.reproduce.ridge_data import appendix, theorem
 from adacap_bench.reproduce.ridge_methods import (
     BY_FOLDS,
@@ -27,17 +28,17 @@ _READINGS = ("entrywise", "shared")
 
 
 def _selection_rows(results: Results, reading: str) -> list[Row]:
-    task = f"ridge-{reading}"
     columns = [
-        results.values(BY_MLR.name, "test_rmse", task),
-        results.values(BY_ONE.name, "test_rmse", task),
-        results.values(BY_FOLDS.name, "test_rmse", task),
-        results.values(BY_MLR.name, "oracle_rmse", task),
+        (BY_MLR.name, "test_rmse"),
+        (BY_ONE.name, "test_rmse"),
+        (BY_FOLDS.name, "test_rmse"),
+        (BY_MLR.name, "oracle_rmse"),
     ]
-    return [
-        row_of(f"{name}, H {reading}", values, paper, extra=_tail(values))
-        for (name, paper), values in zip(_PAPER.items(), columns, strict=True)
+    rows = [
+        results.row(f"{name}, H {reading}", method, paper, metric=metric, task=f"ridge-{reading}")
+        for (name, paper), (method, metric) in zip(_PAPER.items(), columns, strict=True)
     ]
+    return [replace(row, extra=_tail(np.array([*row.values.values()]))) for row in rows]
 
 
 def _tail(values: Floats) -> dict[str, float]:
