@@ -283,18 +283,18 @@ _AT_ZERO = 1e-4  # where the figure has λ = 0
 
 
 def _diverging_cells(scale: Scale) -> list[Cell]:
-    """σ of 1 and more by the replica, and with its stop alone."""
-    return [
-        _cell(scale, task, "σ", sigma, method, paper.STRUCTURED[task][sigma], end=end)
-        for task in scale["tasks"]
-        for sigma in (1.0, 2.0, 3.0)
-        for end, method in (
-            (_STOP, _method(f"structured-{_name(sigma)}-stop", structured_dither=sigma,
-                            reading="divergence-stop")),
-            (REPLICA, _method(f"structured-{_name(sigma)}", "mlr-2-2021",
-                               structured_dither=sigma)),
-        )
-    ]  # fmt: skip
+    """σ of 1 and more by the replica, and with its stop alone, which does not touch σ = 1."""
+    cells = []
+    for task in scale["tasks"]:
+        for sigma in (1.0, 2.0, 3.0):
+            name = f"structured-{_name(sigma)}"
+            r2 = paper.STRUCTURED[task][sigma]
+            if sigma > 1:
+                stop = _method(f"{name}-stop", structured_dither=sigma, reading="divergence-stop")
+                cells.append(_cell(scale, task, "σ", sigma, stop, r2, end=_STOP))
+            replica = _method(name, "mlr-2-2021", structured_dither=sigma)
+            cells.append(_cell(scale, task, "σ", sigma, replica, r2, end=REPLICA))
+    return cells
 
 
 STUDIES: tuple[Item, ...] = (
