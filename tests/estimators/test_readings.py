@@ -109,6 +109,14 @@ def test_every_reading_trains_under_both_methods(name, data):
         assert np.isfinite(fitted(data, preset, reading=name).predict(data.X)).all()
 
 
+def test_the_divergence_stop_keeps_an_early_iteration(data):
+    options = {"structured_dither": 5.0, "max_iter": 60}
+    stopped = fitted(data, "mlr-1", reading="divergence-stop", **options)
+    assert len(stopped.history_["fit_true"]) < len(
+        fitted(data, "mlr-1", **options).history_["fit_true"]
+    )
+
+
 def test_an_unknown_reading_is_met_with_the_nearest():
     with pytest.raises(ValueError, match=r"Unknown reading 'holdout'\. Did you mean 'no-hold-out'"):
         make("adacap-fast-mlp", reading="holdout")

@@ -10,6 +10,7 @@ from typing import Any
 
 from adacap.architectures import Architecture
 from adacap.exceptions import suggest
+from adacap.training.callbacks import StopAbove
 
 __all__ = ["READINGS", "spelled_out"]
 
@@ -24,6 +25,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "mse": {"loss": "mse"},
     "he": {"initialization": "he"},
     "published-lambda": {"lambda_init": "published"},
+    # When training ends early.
+    "divergence-stop": {"callbacks": (StopAbove(1.0),)},
 }
 """Readings by name, as overrides of :func:`adacap.make`.
 
@@ -42,6 +45,9 @@ READINGS: dict[str, dict[str, Any]] = {
     Kaiming initialisation with He's variance 2/fan-in, where torch has 1/(3 fan-in).
 ``"published-lambda"``
     The start of λ by the rule of the code of 2021.
+``"divergence-stop"``
+    A net ends once its fit of the true labels is above 1, the deviation of a standardised target,
+    and keeps the best iteration until then, as in the code of 2021. For regression.
 """
 
 

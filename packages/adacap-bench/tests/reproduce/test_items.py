@@ -11,6 +11,7 @@ from adacap_bench.reproduce.evidence import read_evidence
 from adacap_bench.reproduce.figure import Panel, Series
 from adacap_bench.reproduce.item import Row
 from adacap_bench.reproduce.registry import UnknownItemError
+from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.running import Machine, reproduce, write_all
 from adacap_bench.reproduce.studies.benchmark import _leads
 from adacap_bench.reproduce.verdicts import decide
@@ -49,6 +50,9 @@ def test_every_item_sums_up_its_jobs(key, scale, made_up, no_targets, monkeypatc
     back = read_evidence(path)
     assert [row.label for row in back.rows] == [row.label for row in evidence.rows]
     assert back.to_json() == evidence.to_json()
+    again = rejudged(item, back)
+    assert again is not None
+    assert [claim.verdict for claim in again] == [claim.verdict for claim in evidence.claims]
 
 
 @pytest.mark.parametrize("key", items())
@@ -118,3 +122,29 @@ def test_bars_bear_their_names():
     paper = Series("paper", ("b",), (3.0,), style="bar")
     _draw_panel(axes, Panel("bars", series=(ours, paper)), ["ours", "paper"])
     assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+
+
+def test_the_studies_of_2021_share_the_fit_of_their_default():
+    found = []
+    for study in ("structured", "permutations", "lambda", "dither", "width"):
+        item = items()[f"d6-{study}"]
+        methods = [method for grid in item.grids(item.scales["ledger"]) for method in grid.methods]
+        found += {repr(method) for method in methods if method.name == "mlr-2-default"}
+    assert len(found) == 5
+    assert len(set(found)) == 1
+
+
+def test_large_data_sets_have_splits_of_their_own_and_decide_nothing_then():
+    item = items()["d6-dither"]
+    scale = item.scales["paper"]
+    n_splits = {grid.tasks[0]: len(grid.splits) for grid in item.grids(scale)}
+    assert n_splits == {"mlr-regression0": 100, "mlr-regression1": 100, "mlr-regression8": 5}
+    rows = {}
+    for name, n, worse in (("Concrete Slump −3", 12, 0.0), ("Seoul Bike", 5, 9.0)):
+        for sigma, r2 in ((0.0, 0.5), (0.03, 0.5 - worse)):
+            values = {f"split {k}": r2 + 1e-3 * (k % 3) * sigma for k in range(n)}
+            label = f"{name}, σ̃ {sigma:g}"
+            rows[label] = Row(label, r2, n=n, values=values)
+    claim = item.claims(rows)[0]
+    assert decide([claim.effects]) == [True]
+    assert "Seoul Bike: R² 0.500 at 0, -8.500 at 0.03 (5 splits, not judged)" in claim.evidence

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ from typer.testing import CliRunner
 
 from adacap.exceptions import AdaCapError
 from adacap_bench.cli.reproduce import app
-from adacap_bench.reproduce import Machine, UnfinishedError, items, read_folder, reproduce
+from adacap_bench.plan import Skipped
+from adacap_bench.reproduce import (
+    Machine,
+    UnfinishedError,
+    cheapest_first,
+    items,
+    read_folder,
+    reproduce,
+)
 from adacap_bench.reproduce.results import NoResultError
 from adacap_bench.store import Store
 
@@ -81,22 +90,75 @@ def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
     state = tmp_path / "state.sqlite"
     words = ["c4", "--quick", "--jobs", 1, "-o", tmp_path]
     assert run(*words, "--splits", 2, "--json").exit_code == 0
-    before = (tmp_path / "c4.json").read_bytes()
     assert count(state) == 12
     words += ["--splits", 5]
     result = run(*words, "--time-limit", 0.1, "--json")
     left = 30 - count(state)
     assert result.exit_code == 1
     assert 0 < left <= 18
-    assert f"c4: {left} of 30 jobs are left." in result.stderr
+    assert f"c4: unfinished: {30 - left} of 30 runs." in result.stderr
     assert f"The time limit was reached: {left} jobs are left." in result.stderr
     assert f"kept in {state}; the same command goes on from here." in result.stderr
-    assert json.loads(result.stdout) == [
-        {"item": "c4", "verdict": "unfinished", "files": [], "jobs_left": left}
-    ]
-    assert (tmp_path / "c4.json").read_bytes() == before  # no record of half a run
+    found = json.loads(result.stdout)[0]
+    assert (found["item"], found["verdict"], found["jobs_left"]) == ("c4", "unfinished", left)
+    record = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
+    assert (record["n_jobs"], record["n_left"]) == (30 - left, left)
+    page = (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+    assert page.count(f"unfinished: {30 - left} of 30 runs") == 2  # summary and record
     assert run(*words, "--max-hours", 0.2, "--json").exit_code == 0
-    assert json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))["n_jobs"] == 30
+    whole = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
+    assert (whole["n_jobs"], whole["n_left"]) == (30, 0)
+    assert "unfinished" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+
+
+def test_an_unfinished_record_does_not_replace_one_of_more_runs(tmp_path):
+    words = ["c4", "--quick", "--jobs", 1, "--json"]
+    assert run(*words, "--splits", 3, "-o", tmp_path).exit_code == 0
+    before = (tmp_path / "c4.json").read_bytes()
+    other = tmp_path / "other.sqlite"
+    assert run(*words, "--splits", 1, "-o", tmp_path / "b", "--state", other).exit_code == 0
+    late = ["--splits", 40, "--state", other, "--time-limit", 0.1]
+    result = run(*words, *late, "-o", tmp_path)
+    assert result.exit_code == 1
+    assert "c4.json is of 18 runs and is kept." in result.stderr
+    assert json.loads(result.stdout)[0]["files"] == []
+    assert (tmp_path / "c4.json").read_bytes() == before
+
+
+def test_a_job_that_is_stopped_is_told_in_the_record(tmp_path, made_up, monkeypatch):
+    def stopped(item, scale, machine):
+        results = made_up(item, scale)
+        first = results.records.pop(0)
+        text = "Stopped at the time limit of 9 s."
+        results.failed = [replace(first, status="timeout", traceback=text)]
+        results.skipped = [Skipped("paper-2", "svm", "takes up to 9 rows, the table has 10")]
+        return results
+
+    monkeypatch.setattr("adacap_bench.reproduce.running._run", stopped)
+    machine = Machine(tmp_path / "state.sqlite", job_limit=9.0)
+    found = reproduce(items()["c8"], machine, "quick")
+    assert found.command == "adacap reproduce c8 --quick --job-limit 9"
+    assert found.notes[-2:] == (
+        "1 of the runs ended without a result. Stopped at the time limit of 9 s. "
+        "adacap-fast-mlp-drop-0 on paper-1.",
+        "Not run: svm on paper-2: takes up to 9 rows, the table has 10.",
+    )
+
+
+def test_with_a_deadline_the_cheapest_items_come_first():
+    order = [item.key for item in cheapest_first(items().values(), "paper")]
+    assert order.index("c8") < order.index("c2") < order.index("d6-lambda")
+    assert set(order) == set(items())
+
+
+def test_a_ledger_of_no_records_is_refused(tmp_path):
+    page = tmp_path / "page.md"
+    for folder in (tmp_path / "missing", tmp_path):
+        result = run("ledger", "-o", folder, "--page", page)
+        assert result.exit_code == 2
+        assert f"{folder} holds no record" in result.stderr
+    assert not page.exists()
+    assert not (tmp_path / "missing").exists()
 
 
 def test_after_the_deadline_a_finished_item_still_gives_its_record(tmp_path):

@@ -14,7 +14,7 @@ from adacap.cli.common import print_table
 from adacap_bench.cli.common import command
 
 if TYPE_CHECKING:
-    from adacap_bench.reproduce import Evidence, Item, Machine, UnfinishedError
+    from adacap_bench.reproduce import Evidence, Item, Machine
 
 __all__ = ["app", "reproduce"]
 
@@ -83,26 +83,40 @@ def reproduce(
         float | None,
         typer.Option(min=0.001, help="The same in hours, for runs of the paper's scale in pieces."),
     ] = None,
+    job_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1, help="Seconds after which a job is stopped; the record tells which were."
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed or was stopped.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
     """Measure the paper's figures and tables again, beside its numbers.
 
-    What was finished is kept: after an interruption or a time limit the same command goes on. Exit
-    code 0: all items gave a record; 1: one did not; 2: the command line is wrong; 130: interrupted.
+    What was finished is kept: after an interruption or a time limit the same command goes on. With
+    a time limit the cheapest items come first, and the record of an unfinished one says how many
+    of its runs are done. Exit code 0: all items gave a whole record; 1: one did not; 2: the command
+    line is wrong; 130: interrupted.
     """
     if what == ["list"]:
         _list(as_json)
         return
     from adacap_bench.reproduce import Machine, find_items, write_ledger
 
-    output.mkdir(parents=True, exist_ok=True)
     ledger = page or output / "REPRODUCTION.md"
     failed = 0
-    if what != ["ledger"]:
+    if what == ["ledger"]:
+        _refuse_empty(output)
+    else:
+        output.mkdir(parents=True, exist_ok=True)
         machine = Machine(
             state or output / "state.sqlite", store, engine,
             jobs or max(1, (os.cpu_count() or 1) // threads), threads, address, data,
             progress=not as_json, deadline=_deadline(time_limit, max_hours),
+            job_limit=job_limit, retry_failed=retry_failed,
         )  # fmt: skip
         failed = _run_all(
             find_items(what), machine, _scale(quick, full, scale), splits, seeds,
@@ -113,6 +127,15 @@ def reproduce(
     if not as_json:
         typer.echo(f"Ledger: {ledger}")
     raise typer.Exit(int(failed > 0))
+
+
+def _refuse_empty(folder: Path) -> None:
+    """A page of no records would replace a good one."""
+    if not any(folder.glob("*.json")):
+        raise ValueError(
+            f"{folder} holds no record, so there is no ledger to write. Name the folder of records "
+            "with -o, or make one: adacap reproduce c4 --quick."
+        )
 
 
 def _run_all(
@@ -129,10 +152,14 @@ def _run_all(
     from adacap_bench.reproduce import (
         NoResultError,
         UnfinishedError,
+        cheapest_first,
         read_evidence,
         reproduce,
         write_all,
     )
+
+    if machine.deadline is not None:
+        chosen = cheapest_first(chosen, scale, machine.folder)
 
     found: list[dict[str, Any]] = []
     failed = left = 0
@@ -151,7 +178,13 @@ def _run_all(
         except UnfinishedError as error:
             typer.echo(f"{item.key}: {error}", err=True)
             left += error.n_left
-            found.append(_unfinished(item, error))
+            found.append(_unfinished(item, error.n_left, []))
+            continue
+        if evidence.n_left:
+            typer.echo(f"{item.key}: {evidence.progress}.", err=True)
+            left += evidence.n_left
+            paths = [] if _says_more(record, evidence) else write_all(evidence, output)
+            found.append(_unfinished(item, evidence.n_left, paths))
             continue
         paths = write_all(evidence, output)
         found.append(
@@ -166,8 +199,22 @@ def _run_all(
     return failed + left
 
 
-def _unfinished(item: Item, error: UnfinishedError) -> dict[str, Any]:
-    return {"item": item.key, "verdict": "unfinished", "files": [], "jobs_left": error.n_left}
+def _unfinished(item: Item, n_left: int, paths: list[Path]) -> dict[str, Any]:
+    files = [str(path) for path in paths]
+    return {"item": item.key, "verdict": "unfinished", "files": files, "jobs_left": n_left}
+
+
+def _says_more(record: Path, unfinished: Evidence) -> bool:
+    """Whether a record that is there rests on more runs, which is then kept."""
+    from adacap_bench.reproduce import read_evidence
+
+    if not record.exists():
+        return False
+    there = read_evidence(record)
+    more = there.n_jobs - there.n_failed > unfinished.n_jobs - unfinished.n_failed
+    if more:
+        typer.echo(f"{record} is of {there.n_jobs} runs and is kept.", err=True)
+    return more
 
 
 def _say_left(left: int, state: Path) -> None:

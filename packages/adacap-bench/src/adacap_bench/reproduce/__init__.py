@@ -4,6 +4,7 @@ Each item says which jobs the benchmark's runner is to do, which numbers of the 
 beside, and which rule decides each claim. Importing this loads no tensor library.
 """
 
+from adacap_bench.reproduce.costs import cheapest_first
 from adacap_bench.reproduce.evidence import Evidence, EvidenceError, read_evidence, read_folder
 from adacap_bench.reproduce.item import SCALES, Claim, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.ledger import write_ledger
@@ -24,6 +25,7 @@ __all__ = [
     "Scale",
     "UnfinishedError",
     "UnknownItemError",
+    "cheapest_first",
     "find_items",
     "items",
     "read_evidence",

@@ -17,9 +17,10 @@ from adacap_bench.reproduce.verdicts import Effect
 
 __all__ = ["FORMAT", "Evidence", "EvidenceError", "read_evidence", "read_folder"]
 
-FORMAT = 2
-_MOST_VALUES = 200  # per row that are kept
+FORMAT = 3
+_READ = (2, FORMAT)  # 2 had values of up to 200 experiments, each with its name
 _DIGITS = 6  # significant ones
+_MOST = 100_000  # numbers from here on are names, not places of a list
 
 
 class EvidenceError(AdaCapError, ValueError):
@@ -53,6 +54,8 @@ class Evidence:
     before : mapping
         ``verdict``, ``held`` (claims) and ``runs`` of the record before the ledger had one rule for
         all items; empty where there was none.
+    n_left : int
+        Jobs of the scale that were not run before a deadline; 0 where the record is whole.
     """
 
     item: str
@@ -72,6 +75,7 @@ class Evidence:
     figure: Figure
     notes: Sequence[str]
     before: Mapping[str, Any] = field(default_factory=dict)
+    n_left: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "claims", judged(self.claims))
@@ -87,6 +91,12 @@ class Evidence:
         return "partly reproduced" if "reproduced" in verdicts else "not reproduced"
 
     @property
+    def progress(self) -> str:
+        """How many of its runs are done, in words; empty where all are."""
+        total = self.n_jobs + self.n_left
+        return f"unfinished: {self.n_jobs} of {total} runs" if self.n_left else ""
+
+    @property
     def held(self) -> str:
         """How many of its claims hold, in words."""
         return f"{sum(claim.holds is True for claim in self.claims)} of {len(self.claims)}"
@@ -95,8 +105,12 @@ class Evidence:
         """Text of the file; numbers to six digits."""
         data = _rounded({"format": FORMAT, **asdict(self)})
         for row in data["rows"]:
-            if len(row["values"]) > _MOST_VALUES:
-                row["values"] = {}
+            row["values"] = packed(row["values"])
+        for claim in data["claims"]:
+            claim["effects"] = [
+                {name: value for name, value in effect.items() if value != []}
+                for effect in claim["effects"]
+            ]
         lines = (f'"{name}": {_laid_out(value)}' for name, value in data.items())
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -118,10 +132,10 @@ def read_evidence(path: Path) -> Evidence:
         version = data.pop("format")
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
-    if version != FORMAT:
+    if version not in _READ:
         raise EvidenceError(f"{path} has format {version}, but this adacap reads {FORMAT}.")
     try:
-        rows = tuple(Row(**row) for row in data.pop("rows"))
+        rows = tuple(_row(row) for row in data.pop("rows"))
         claims = tuple(_claim(claim) for claim in data.pop("claims"))
         figure = Figure.from_dict(data.pop("figure"))
         return Evidence(rows=rows, claims=claims, figure=figure, **data)
@@ -129,8 +143,15 @@ def read_evidence(path: Path) -> Evidence:
         raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
 
 
+def _row(data: dict[str, Any]) -> Row:
+    return Row(**{**data, "values": unpacked(data["values"])})
+
+
 def _claim(data: dict[str, Any]) -> Claim:
-    effects = tuple(Effect(**effect) for effect in data["effects"])
+    effects = tuple(
+        Effect(**{**effect, "values": tuple(effect.get("values", ()))})
+        for effect in data["effects"]
+    )
     return Claim(data["text"], effects, data["evidence"])  # whether it holds follows from them
 
 
@@ -138,6 +159,47 @@ def read_folder(folder: Path) -> dict[str, Evidence]:
     """Records of a folder by the key of their item."""
     found = (read_evidence(path) for path in sorted(folder.glob("*.json")))
     return {evidence.item: evidence for evidence in found}
+
+
+def packed(values: Mapping[str, float | None]) -> dict[str, Any]:
+    """Values by experiment, those whose names differ by a number alone as one list.
+
+    Examples
+    --------
+    >>> packed({"split 0": 0.5, "split 1": 0.25, "split 3": 1.0, "all": 0.75})
+    {'split ': [0.5, 0.25, None, 1.0], 'all': 0.75}
+    >>> unpacked(packed({"split 1": 0.25, "all": 0.75}))
+    {'split 1': 0.25, 'all': 0.75}
+    """
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        stem, number = _numbered(name)
+        if number is None:
+            found[name] = value
+            continue
+        place = found.setdefault(stem, [])
+        place += [None] * (number + 1 - len(place))
+        place[number] = value
+    return found
+
+
+def unpacked(values: Mapping[str, Any]) -> dict[str, float]:
+    """Values by the name of their experiment; those that were no number are absent."""
+    found: dict[str, float | None] = {}
+    for name, value in values.items():
+        if isinstance(value, list):
+            found |= {f"{name}{number}": one for number, one in enumerate(value)}
+        else:
+            found[name] = value
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _numbered(name: str) -> tuple[str, int | None]:
+    """A name without the number at its end, and that number."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    known = digits.isdecimal() and digits == str(int(digits)) and int(digits) < _MOST
+    return (stem, int(digits)) if known else (name, None)
 
 
 def _laid_out(value: Any) -> str:

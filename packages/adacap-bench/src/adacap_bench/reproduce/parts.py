@@ -8,6 +8,7 @@ from dataclasses import replace
 from adacap.exceptions import suggest
 from adacap_bench.reproduce.evidence import Evidence
 from adacap_bench.reproduce.item import Grid, Item, Scale
+from adacap_bench.reproduce.rejudging import lightened
 
 __all__ = ["joined", "refuse_unlike", "restricted"]
 
@@ -84,7 +85,7 @@ def joined(item: Item, earlier: Evidence, later: Evidence, extent: str) -> Evide
         n_failed=earlier.n_failed + later.n_failed,
         core_seconds=earlier.core_seconds + later.core_seconds,
         rows=tuple(outcome.rows),
-        claims=tuple(outcome.claims),
+        claims=lightened(item, outcome.claims),
         figure=outcome.figure,
         notes=(
             *later.notes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from adacap_bench.reproduce.item import Row
 if TYPE_CHECKING:
     import pandas as pd
 
+    from adacap_bench.plan import Skipped
+
 __all__ = ["NoResultError", "Results", "UnfinishedError"]
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +28,7 @@ class NoResultError(AdaCapError):
 
 
 class UnfinishedError(AdaCapError):
-    """The time limit was reached before the last job of a study.
+    """The time limit was reached before the jobs of a study say anything.
 
     Attributes
     ----------
@@ -49,6 +51,10 @@ class Results:
         Those without a result are only counted.
     folder : path, optional
         Data folder, for the true targets.
+    n_left : int, default=0
+        Jobs that were not begun before the deadline.
+    skipped : sequence of Skipped
+        Jobs that could not be run, with the reason.
 
     Examples
     --------
@@ -62,11 +68,19 @@ class Results:
     array([0.3, 0.5])
     """
 
-    def __init__(self, records: Iterable[Record], folder: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        records: Iterable[Record],
+        folder: str | Path | None = None,
+        n_left: int = 0,
+        skipped: Sequence[Skipped] = (),
+    ) -> None:
         every = sorted(records, key=lambda record: (record.job, record.created))
         self.failed = [record for record in every if record.status not in ("ok", "imported")]
         self.records = [record for record in every if record.status in ("ok", "imported")]
         self.folder = folder
+        self.n_left = n_left
+        self.skipped = skipped
         if not self.records:
             raise NoResultError(_why_nothing(self.failed))
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from adacap.exceptions import suggest
 from adacap.files.atomic import write_text
 from adacap_bench.jobs import Job, Record, now
+from adacap_bench.plan import Skipped
 from adacap_bench.reproduce.drawing import write_html, write_png
 from adacap_bench.reproduce.evidence import Evidence, read_evidence
-from adacap_bench.reproduce.item import SCALES, Item, Scale
+from adacap_bench.reproduce.item import SCALES, Item, Outcome, Scale
 from adacap_bench.reproduce.parts import joined, refuse_unlike, restricted
+from adacap_bench.reproduce.rejudging import lightened
 from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError
 from adacap_bench.reproduce.text import record_text, table_rows
 from adacap_bench.runner import run
@@ -37,6 +39,10 @@ class Machine:
     progress : bool
     deadline : float or None
         Moment of ``time.monotonic`` after which no job is begun; those running are finished.
+    job_limit : float or None
+        Seconds after which a job is stopped; the record tells which were.
+    retry_failed : bool
+        Run again what failed or was stopped before.
     """
 
     state: Path
@@ -48,6 +54,8 @@ class Machine:
     folder: Path | None = None
     progress: bool = False
     deadline: float | None = None
+    job_limit: float | None = None
+    retry_failed: bool = False
 
     def seconds_left(self) -> float | None:
         """Until the deadline, if there is one; 0 after it."""
@@ -81,13 +89,15 @@ def reproduce(
     Returns
     -------
     Evidence
+        With ``n_left`` jobs missing where the machine's deadline came first.
 
     Raises
     ------
     NoResultError
         If there is nothing to compare: data absent, or every job failed.
     UnfinishedError
-        If jobs are left at the machine's deadline; what was finished is kept.
+        If so many jobs are left at the deadline that nothing can be said, or some of an item that
+        is run in parts; what was finished is kept.
     ValueError
         If the item cannot be run in parts, or the parts do not go together.
     KeyboardInterrupt
@@ -102,8 +112,9 @@ def reproduce(
     if earlier is not None:
         refuse_unlike(item, earlier, name, methods)
     results = _read_store(machine) if from_store else _run(part, chosen, machine)
-    outcome = item.summarise(results, chosen)
     every = [*results.records, *results.failed]
+    outcome = _outcome(item, results, chosen, in_parts=bool(methods))
+    cut = [record for record in results.failed if record.status == "timeout"]
     evidence = Evidence(
         item=item.key,
         title=item.title,
@@ -111,18 +122,52 @@ def reproduce(
         measure=item.measure,
         scale=name,
         extent=_store_extent(results) if from_store else part.extent(chosen),
-        command=_command(item, machine if from_store else None, scale, splits, seeds, methods),
+        command=_command(
+            item, machine if from_store else None, scale, splits, seeds, methods,
+            job_limit=machine.job_limit if cut else None,
+        ),
         created=max((record.created for record in every), default=now()),
         versions=_versions(results.records),
         n_jobs=len(every),
         n_failed=len(results.failed),
+        n_left=results.n_left,
         core_seconds=sum(record.fit_seconds for record in results.records),
         rows=tuple(outcome.rows),
-        claims=tuple(outcome.claims),
+        claims=lightened(item, outcome.claims),
         figure=outcome.figure,
-        notes=(*item.notes, *outcome.remarks),
-    )
+        notes=(*item.notes, *outcome.remarks, *_cut(cut, results.skipped)),
+    )  # fmt: skip
     return evidence if earlier is None else joined(item, earlier, evidence, item.extent(chosen))
+
+
+def _outcome(item: Item, results: Results, scale: Scale, *, in_parts: bool) -> Outcome:
+    """What the runs say; of an unfinished study it may be nothing."""
+    n_done = len(results.records) + len(results.failed)
+    left = UnfinishedError(results.n_left, results.n_left + n_done)
+    if results.n_left and in_parts:
+        raise left
+    try:
+        return item.summarise(results, scale)
+    except NoResultError:
+        if results.n_left:
+            raise left from None
+        raise
+
+
+def _cut(stopped: Sequence[Record], skipped: Sequence[Skipped]) -> list[str]:
+    """Notes on the jobs that a limit ended, and on those that could not be run at all."""
+    notes = []
+    if stopped:
+        names = sorted({f"{record.job.method} on {record.job.task}" for record in stopped})
+        limits = " ".join(sorted({record.traceback or "" for record in stopped}))
+        notes.append(
+            f"{len(stopped)} of the runs ended without a result. {limits} {', '.join(names)}."
+        )
+    if skipped:
+        reasons = {f"{one.method} on {one.task}": one.reason for one in skipped}
+        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        notes.append(f"Not run: {told.replace(' on *', '')}.")
+    return notes
 
 
 def write_all(evidence: Evidence, folder: Path) -> list[Path]:
@@ -152,28 +197,32 @@ def _changed(scale: Scale, splits: int | None, seeds: int | None, folder: Path |
 
 def _run(item: Item, scale: Scale, machine: Machine) -> Results:
     planned: set[tuple[Job, str]] = set()
-    reasons: list[str] = []
+    skipped: list[Skipped] = []
     n_left = n_jobs = 0
     for grid in item.grids(scale):
         summary = run(
             grid.tasks, grid.methods, grid.splits, grid.seeds, machine.state,
             engine=machine.engine, n_jobs=machine.n_jobs, threads=machine.threads,
             address=machine.address, folder=machine.folder, progress=machine.progress,
-            stop_after=machine.seconds_left(),
+            stop_after=machine.seconds_left(), time_limit=machine.job_limit,
+            retry_failed=machine.retry_failed,
         )  # fmt: skip
         if summary.interrupted:
             raise KeyboardInterrupt
         n_left += summary.n_left
         n_jobs += summary.n_jobs
         planned.update(summary.planned)
-        reasons += [f"{one.method} on {one.task}: {one.reason}" for one in summary.skipped]
-    if n_left and machine.deadline is not None:
+        skipped += summary.skipped
+    if n_left == n_jobs and n_left:
         raise UnfinishedError(n_left, n_jobs)
     with Store(machine.state, read_only=True) as store:
         records = [r for r in store.records() if (r.job, r.settings_hash) in planned]
-    if not records and reasons:
-        raise NoResultError(f"{item.key} could not be run. {reasons[0]}")
-    return Results(records, machine.folder)
+    if not records and skipped:
+        first = skipped[0]
+        raise NoResultError(
+            f"{item.key} could not be run. {first.method} on {first.task}: {first.reason}"
+        )
+    return Results(records, machine.folder, n_left, skipped)
 
 
 def _read_store(machine: Machine) -> Results:
@@ -208,6 +257,7 @@ def _command(
     splits: int | None,
     seeds: int | None,
     methods: Sequence[str],
+    job_limit: float | None = None,
 ) -> str:
     words = ["adacap reproduce", item.key]
     if machine is not None and machine.store is not None:
@@ -215,5 +265,6 @@ def _command(
     words.append("--quick" if scale == "quick" else f"--scale {scale}")
     words += [f"--splits {splits}"] if splits else []
     words += [f"--seeds {seeds}"] if seeds else []
+    words += [f"--job-limit {job_limit:g}"] if job_limit else []
     words += [f"--methods {','.join(methods)}"] if methods else []
     return " ".join(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adacap_bench.methods import Method
@@ -37,6 +37,8 @@ class Cell:
         Title of the axes, where the figure has several.
     splits, seeds : sequence of int, optional
         Of its own, where they are not those of the scale.
+    extra : mapping of str to float
+        Further numbers of the paper, shown as columns.
     """
 
     label: str
@@ -48,6 +50,7 @@ class Cell:
     panel: str = ""
     splits: Sequence[int] | None = None
     seeds: Sequence[int] | None = None
+    extra: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def method_name(self) -> str:
@@ -125,10 +128,11 @@ class _Table:
                 for title, name in extra.items()
                 if name in known.payload or name == "fit_seconds"
             }
-        return results.row(
+        row = results.row(
             cell.label, cell.method_name, cell.paper,
             metric=self.metric, task=cell.task, digits=self.digits, extra=extra,
         )  # fmt: skip
+        return replace(row, extra={**row.extra, **cell.extra})
 
     def _figure(self, pairs: Sequence[tuple[Cell, Row]]) -> Figure:
         panels = []

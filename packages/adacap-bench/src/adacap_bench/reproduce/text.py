@@ -49,7 +49,7 @@ def record_text(evidence: Evidence, *, picture: str | None = None, level: int = 
     parts = [
         f"{'#' * level} {evidence.item}: {evidence.title}",
         f"*{evidence.place}.* Verdict: **{evidence.verdict}**. Scale: {evidence.extent} "
-        f"({evidence.scale}; {evidence.n_jobs} runs{failed}, "
+        f"({evidence.scale}; {evidence.progress or f'{evidence.n_jobs} runs'}{failed}, "
         f"{evidence.core_seconds:.0f} s of fits).",
         "\n".join(
             f"- {claim.text} — **{claim.verdict}** ({_effect(claim)}): {claim.evidence}"
@@ -102,7 +102,8 @@ def ledger_text(
         "and whether what the paper says of it holds in our runs. Written by `adacap reproduce "
         "ledger` from the records beside it; nothing here is typed by hand. `adacap reproduce "
         "ITEM` makes a record anew, at the scale given by `--quick`, `--scale ledger` or `--scale "
-        "paper`.",
+        "paper`. `adacap reproduce all --scale paper --max-hours 8` runs for hours in pieces, the "
+        "cheapest items first; a record that is not finished says how many of its runs are done.",
         f"Of {counts.total()} claims: {said}." if counts else "There is no record yet.",
         "One rule decides every claim. Its effect is measured on each experiment, in pairs, "
         "positive where the claim is right; the claim is reproduced or not if the mean effect is "
@@ -137,9 +138,13 @@ def _summary(known: Sequence[Evidence]) -> str:
     for evidence in known:
         lines.append(
             f"| [{evidence.item}](#{_anchor(evidence)}) | {evidence.title} | "
-            f"{evidence.held} | {evidence.verdict} | {evidence.extent} |"
+            f"{evidence.held} | {evidence.verdict} | {evidence.extent}{_unfinished(evidence)} |"
         )
     return "\n".join(lines)
+
+
+def _unfinished(evidence: Evidence) -> str:
+    return f" (**{evidence.progress}**)" if evidence.progress else ""
 
 
 def _changes(known: Sequence[Evidence]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist, fmean, stdev
 from typing import Protocol
 
@@ -42,6 +42,8 @@ class Effect:
         Experiments.
     trials : int
         Comparisons of which this one was picked as the clearest.
+    values : tuple of float
+        The effect on each experiment, where it is known.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Effect:
     error: float | None
     n: int
     trials: int = 1
+    values: tuple[float, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def score(self) -> float | None:
@@ -82,9 +85,9 @@ def effect_of(values: Iterable[float]) -> Effect:
     >>> effect_of([1.0]).error is None
     True
     """
-    known = [float(value) for value in values]
+    known = tuple(float(value) for value in values)
     error = stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
-    return Effect(fmean(known), error, len(known))
+    return Effect(fmean(known), error, len(known), values=known)
 
 
 class Measured(Protocol):

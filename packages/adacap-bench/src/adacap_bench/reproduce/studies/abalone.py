@@ -219,7 +219,7 @@ DYNAMICS = Item(
     "RMSE in deviations of the target; train on the batch of the step",
     {
         "quick": Scale(1, 1, {"net": "fast-mlp"}),
-        "ledger": Scale(1, 2, {"net": "mlp"}),
+        "ledger": Scale(1, 10, {"net": "mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
     lambda scale: [

@@ -116,6 +116,7 @@ SCHEMES = Item(
         "Presets of the paper's table, three schemes on the same splits. The effect of a claim is "
         "the mean of −log of the ratio; ± in the table is the deviation of the ratio.",
     ),
+    claims=_scheme_claims,
 )
 
 
@@ -287,6 +288,7 @@ LABEL_NOISE = Item(
         "Labels of the training part alone are corrupted, the hold-out included: a share of them "
         "is permuted among themselves, or gets Gaussian noise of the deviation of the labels.",
     ),
+    claims=_noise_claims,
 )  # fmt: skip
 
 
@@ -402,4 +404,5 @@ LAMBDA_MOVES = Item(
         "The step is in log λ. One rate for all is the paper's; the other is ten times as large "
         "for λ, both with the same One-Cycle schedule.",
     ),
+    claims=_lambda_claims,
 )

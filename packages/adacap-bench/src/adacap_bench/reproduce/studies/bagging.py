@@ -173,4 +173,5 @@ BAGGING = Item(
         "the error of the mean of their predictions.",
     ),
     judge=_judge,
+    claims=lambda rows: _judge(list(rows.values())).claims,
 )

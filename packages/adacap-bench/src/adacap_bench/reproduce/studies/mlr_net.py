@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -11,21 +11,32 @@ from adacap_bench.methods import Method
 from adacap_bench.reproduce.item import Item, Row, Scale
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.studies import mlr_numbers as paper
-from adacap_bench.reproduce.studies.mlr_numbers import BIKE, NAMES, QSAR, SLUMP, WHOLE
+from adacap_bench.reproduce.studies.mlr_numbers import BEIJING, BIKE, NAMES, QSAR, SLUMP, WHOLE
+from adacap_bench.reproduce.studies.mlr_scales import extent, scale, splits_of
 from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.verdicts import LEAST, Effect, contrast
 
-__all__ = ["STUDIES"]
+__all__ = ["REPLICA", "STUDIES", "depth_method"]
 
-_ALL = (SLUMP, QSAR, BIKE)
+_SMALL, _ALL = (SLUMP, QSAR), (SLUMP, QSAR, BIKE)
 _EXTRA = {"iterations": "best_iter", "R² valid": "valid_score", "λ init": "lambda_init"}
+_DEFAULTS = {"structured_dither": 1.0, "n_permutations": 16, "target_dither": 0.03, "width": 1024}
+_STOP, REPLICA = ", divergence stop", ", replica of 2021"
 Numbers = Mapping[str, Mapping[Any, float]]
 
 
-def _method(name: str, preset: str = "mlr-2", **settings: Any) -> Method:
-    """MLR-NN with whole batches, as these studies have them, and a setting of one's own."""
-    whole = {"batch_size": WHOLE, **settings}
-    return variant(f"{preset}-{name}", preset, "AdaCap", probe=training, **whole)
+def _method(name: str, preset: str = "mlr-2", category: str = "AdaCap", **settings: Any) -> Method:
+    """MLR-NN with a setting of one's own; where that is the default, the job that all share.
+
+    Batches are whole, as these studies have them, but for the replica, which has its own. Fits are
+    not cut by the clock, so that the load of the machine does not move them.
+    """
+    own = {name: value for name, value in settings.items() if _DEFAULTS.get(name) != value}
+    batch = {} if preset.endswith("-2021") else {"batch_size": WHOLE}
+    return variant(
+        f"{preset}-{name if own else 'default'}", preset, category,
+        probe=training, **{**batch, "time_limit": None, **own},
+    )  # fmt: skip
 
 
 def _name(value: float) -> str:
@@ -33,14 +44,35 @@ def _name(value: float) -> str:
     return f"{value:g}".replace(".", "p").replace("-", "m").replace("+", "")
 
 
-def _label(task: str, what: str, value: Any) -> str:
-    return f"{NAMES[task]}, {what} {value:g}"
+def _label(task: str, what: str, value: Any, end: str = "") -> str:
+    return f"{NAMES[task]}, {what} {value:g}{end}"
+
+
+def _cell(
+    scale: Scale,
+    task: str,
+    what: str,
+    value: Any,
+    method: Method,
+    r2: float,
+    *,
+    end: str = "",
+    x: float | None = None,
+) -> Cell:
+    """Cell of one setting, with the start of λ that the table prints beside it."""
+    shown = f"{value:g}" if isinstance(value, (int, float)) else f"by {value}"
+    printed = paper.LAMBDA_INIT.get(what, {}).get(task, {}).get(value)
+    return Cell(
+        f"{NAMES[task]}, {what} {shown}{end}", task, method, r2, end.removeprefix(", "),
+        value if x is None else x, NAMES[task], splits_of(scale, task),
+        extra={} if printed is None else {"paper's λ init": printed},
+    )  # fmt: skip
 
 
 def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
     def cells(scale: Scale) -> list[Cell]:
         return [
-            Cell(_label(task, what, value), task, build(value), r2, "", value, NAMES[task])
+            _cell(scale, task, what, value, build(value), r2)
             for task in scale["tasks"]
             for value, r2 in numbers[task].items()
             if value <= scale["most"]
@@ -52,13 +84,13 @@ def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
 Measured = tuple[list[Effect], str]
 
 
-def _of(rows: Rows, numbers: Numbers, what: str) -> dict[str, dict[Any, Row]]:
+def _of(rows: Rows, numbers: Numbers, what: str, end: str = "") -> dict[str, dict[Any, Row]]:
     """Rows by task and value, of what was measured."""
     found = {
         task: {
-            value: rows[_label(task, what, value)]
+            value: rows[_label(task, what, value, end)]
             for value in values
-            if _label(task, what, value) in rows
+            if _label(task, what, value, end) in rows
         }
         for task, values in numbers.items()
     }
@@ -66,14 +98,23 @@ def _of(rows: Rows, numbers: Numbers, what: str) -> dict[str, dict[Any, Row]]:
 
 
 def _each(
-    numbers: Numbers, what: str, measure: Callable[[Mapping[Any, Row]], Measured]
+    numbers: Numbers,
+    what: str,
+    measure: Callable[[Mapping[Any, Row]], Measured],
+    end: str = "",
 ) -> Callable[[Rows], Measured]:
-    """Rule that must hold on every data set."""
+    """Rule that must hold on every data set with enough splits to decide; the others are told."""
 
     def check(rows: Rows) -> Measured:
-        found = {task: measure(values) for task, values in _of(rows, numbers, what).items()}
-        evidence = "; ".join(f"{NAMES[task]}: {text}" for task, (_, text) in found.items())
-        return [effect for effects, _ in found.values() for effect in effects], evidence
+        values = _of(rows, numbers, what, end)
+        found = {task: measure(of_task) for task, of_task in values.items()}
+        n = {task: min(row.experiments for row in values[task].values()) for task in values}
+        enough = [task for task in n if n[task] >= LEAST] or list(n)
+        evidence = "; ".join(
+            f"{NAMES[task]}: {text}{'' if task in enough else f' ({n[task]} splits, not judged)'}"
+            for task, (_, text) in found.items()
+        )
+        return [effect for task in enough for effect in found[task][0]], evidence
 
     return check
 
@@ -117,17 +158,12 @@ def _below(value: Any, bound: float) -> Callable[[Mapping[Any, Row]], Measured]:
     return measure
 
 
-def _scales(most: float, full_most: float) -> dict[str, Scale]:
+def _scales(most: float, full_most: float, tasks: Sequence[str] = _ALL) -> dict[str, Scale]:
     return {
-        "quick": Scale(1, 1, {"tasks": (SLUMP,), "most": most}),
-        "ledger": Scale(10, 1, {"tasks": (SLUMP, QSAR), "most": most}),
-        "paper": Scale(100, 1, {"tasks": _ALL, "most": full_most}),
+        "quick": scale(1, (SLUMP,), most=most),
+        "ledger": scale(20, _SMALL, most=most),
+        "paper": scale(100, tasks, most=full_most),
     }
-
-
-def _extent(scale: Scale) -> str:
-    names = ", ".join(NAMES[task] for task in scale["tasks"])
-    return f"{names}: {scale.splits} splits × {scale.seeds} seeds"
 
 
 def _study(
@@ -141,14 +177,16 @@ def _study(
     most: float = float("inf"),
     log_x: bool = True,
     notes: tuple[str, ...] = (),
-    ledger: Scale | None = None,
+    tasks: Sequence[str] = _ALL,
+    more: Callable[[Scale], list[Cell]] | None = None,
 ) -> Item:
+    cells = _cells(numbers, what, build)
     return table_item(
         key, title, f"Supplement of 2021, table of {title.lower()}",
-        cells=_cells(numbers, what, build),
+        cells=cells if more is None else lambda scale: [*cells(scale), *more(scale)],
         rules=rules,
-        scales=_scales(most, float("inf")) | ({"ledger": ledger} if ledger else {}),
-        extent=_extent,
+        scales=_scales(most, float("inf"), tasks),
+        extent=extent,
         measure="Test R², mean over splits",
         metric="test_r2",
         digits=3,
@@ -161,12 +199,17 @@ def _study(
     )  # fmt: skip
 
 
+def depth_method(depth: int) -> Method:
+    """MLR-1 to MLR-4 as the table of architectures has them, batches of min(n, J) rows."""
+    return variant(f"mlr-{depth}-depth", f"mlr-{depth}", "AdaCap", probe=training, time_limit=None)
+
+
 def _depth_cells(scale: Scale) -> list[Cell]:
     return [
         Cell(
             _label(task, "depth", depth), task,
-            variant(f"mlr-{depth}-depth", f"mlr-{depth}", "AdaCap", probe=training),
-            paper.DEPTH[task][depth - 1], "", depth, NAMES[task],
+            depth_method(depth),
+            paper.DEPTH[task][depth - 1], "", depth, NAMES[task], splits_of(scale, task),
         )
         for task in scale["tasks"]
         for depth in (1, 2, 3, 4)
@@ -204,18 +247,54 @@ def _rule_is_good(rows: Rows) -> Measured:
     return effects, "; ".join(shown)
 
 
+def _lambda_method(lam: float) -> Method:
+    if lam == 0:  # what the code of 2021 turns into the plain net
+        return _method("lambda-0", category="DNN", scheme="plain")
+    return _method(f"lambda-{_name(lam)}", lambda_init=lam)
+
+
 def _lambda_cells(scale: Scale) -> list[Cell]:
-    fixed = _cells(
-        paper.LAMBDA, "λ_init", lambda lam: _method(f"lambda-{_name(lam)}", lambda_init=lam)
-    )
-    by_rule = [
-        Cell(
-            f"{NAMES[task]}, λ_init by rule", task, _method("lambda-rule"),
-            paper.LAMBDA_BY_RULE[task], "by rule", 1e2, NAMES[task],
-        )
-        for task in scale["tasks"]
-    ]  # fmt: skip
-    return [*fixed(scale), *by_rule]
+    cells = []
+    for task in scale["tasks"]:
+        cells += [
+            _cell(scale, task, "λ_init", lam, _lambda_method(lam), r2, x=lam or _AT_ZERO)
+            for lam, r2 in paper.LAMBDA[task].items()
+        ]
+        cells += [
+            _cell(
+                scale,
+                task,
+                "λ_init",
+                "rule",
+                _method("default", preset),
+                paper.LAMBDA_BY_RULE[task],
+                end=end,
+                x=x,
+            )
+            for preset, end, x in (("mlr-2", "", 1e2), ("mlr-2-2021", REPLICA, 2e2))
+        ]
+        plain = _method("lambda-0", "mlr-2-2021", "DNN", scheme="plain-mse")
+        r2 = paper.LAMBDA[task][0.0]
+        cells.append(_cell(scale, task, "λ_init", 0.0, plain, r2, end=REPLICA, x=_AT_ZERO))
+    return cells  # fmt: skip
+
+
+_AT_ZERO = 1e-4  # where the figure has λ = 0
+
+
+def _diverging_cells(scale: Scale) -> list[Cell]:
+    """σ of 1 and more by the replica, and with its stop alone, which does not touch σ = 1."""
+    cells = []
+    for task in scale["tasks"]:
+        for sigma in (1.0, 2.0, 3.0):
+            name = f"structured-{_name(sigma)}"
+            r2 = paper.STRUCTURED[task][sigma]
+            if sigma > 1:
+                stop = _method(f"{name}-stop", structured_dither=sigma, reading="divergence-stop")
+                cells.append(_cell(scale, task, "σ", sigma, stop, r2, end=_STOP))
+            replica = _method(name, "mlr-2-2021", structured_dither=sigma)
+            cells.append(_cell(scale, task, "σ", sigma, replica, r2, end=REPLICA))
+    return cells
 
 
 STUDIES: tuple[Item, ...] = (
@@ -231,8 +310,18 @@ STUDIES: tuple[Item, ...] = (
                 "Higher values of σ lead to a significant degradation",
                 _each(paper.STRUCTURED, "σ", _above(1.0, 3.0, 0.05)),
             ),
+            Rule(
+                "Higher values of σ lead to a significant degradation, by the code of 2021",
+                _each(paper.STRUCTURED, "σ", _above(1.0, 3.0, 0.05), REPLICA),
+            ),
         ],
         log_x=False,
+        more=_diverging_cells,
+        notes=(
+            "Divergence stop (a reading of that name) ends the training once the fit of the true "
+            "labels is above 1, as the code of 2021 does, so that the first iteration is kept. The "
+            "replica of 2021 has all settings of that code, the stop among them.",
+        ),
     ),
     _study(
         "d6-permutations", "Permutations", "T", paper.PERMUTATIONS,
@@ -260,18 +349,21 @@ STUDIES: tuple[Item, ...] = (
             ),
         ],
         scales=_scales(float("inf"), float("inf")),
-        extent=_extent,
+        extent=extent,
         measure="Test R², mean over splits",
         metric="test_r2",
         digits=3,
         extra=_EXTRA,
-        caption="Test R² of MLR-2 against the start of λ; the rule is drawn at 100.",
+        caption="Test R² of MLR-2 against the start of λ; the rule is drawn at 100, 0 at 0.0001.",
         x_label="λ_init",
         y_label="test R²",
         log_x=True,
         notes=(
-            "λ_init = 0 of the table is left out: λ must be positive. In the published code it is "
-            "the plain net, without the ridge layer and without permutations.",
+            "λ_init = 0 is the plain net, without the ridge layer and without permutations, as in "
+            "the code of 2021. Its replica ends that net at once, since its fit is above 1 from "
+            "the start: that is the table's row, not what such a net can learn.",
+            "By rule, the replica of 2021 has the printed λ_init; the text of the supplement "
+            "starts lower.",
         ),
     ),
     _study(
@@ -321,19 +413,21 @@ STUDIES: tuple[Item, ...] = (
             f"{WHOLE} stands for the whole training part.",
             "The output layer is the one that the minibatch of the best iteration gave (reading "
             "frozen-head): solved again on all rows, a batch of one row has R² near 0.5.",
+            "Beijing has the rows of the paper of 2022, those with a target; the supplement has "
+            "43824.",
         ),
-        ledger=Scale(10, 1, {"tasks": (SLUMP,), "most": float("inf")}),
+        tasks=(*_ALL, BEIJING),
     ),
     table_item(
         "d6-depth", "Depth", "Supplement of 2021, table of depths",
         cells=_depth_cells,
         rules=[Rule("The best depth depends on the data", _depth_depends)],
         scales={
-            "quick": Scale(1, 1, {"tasks": ("mlr-regression12", SLUMP)}),
-            "ledger": Scale(2, 1, {"tasks": ("mlr-regression12", SLUMP, "mlr-regression2", QSAR)}),
-            "paper": Scale(100, 1, {"tasks": tuple(paper.DEPTH)}),
+            "quick": scale(1, ("mlr-regression12", SLUMP)),
+            "ledger": scale(10, tuple(paper.DEPTH)[:9]),
+            "paper": scale(100, tuple(paper.DEPTH)),
         },
-        extent=_extent,
+        extent=extent,
         measure="Test R², mean over splits",
         metric="test_r2",
         digits=3,

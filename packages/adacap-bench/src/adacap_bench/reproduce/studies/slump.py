@@ -81,7 +81,7 @@ DROPOUT = table_item(
     ],
     scales={
         "quick": Scale(2, 1, {"rates": (0.0, 0.2, 0.5)}),
-        "ledger": Scale(10, 1, {"rates": tuple(_PAPER_DROPOUT)}),
+        "ledger": Scale(10, 10, {"rates": tuple(_PAPER_DROPOUT)}),
         "paper": Scale(10, 10, {"rates": tuple(_PAPER_DROPOUT)}),
     },
     extent=lambda scale: f"{scale.splits} splits × {scale.seeds} seeds",
@@ -179,7 +179,7 @@ SEEDS = table_item(
     ],
     scales={
         "quick": Scale(1, 3, {"readings": (_ALL_ROWS,), "others": 0}),
-        "ledger": Scale(1, 60, {"readings": (_ALL_ROWS,), "others": 0}),
+        "ledger": Scale(1, 1000, {"readings": (_ALL_ROWS,), "others": 0}),
         "paper": Scale(1, 1000, {"readings": (_ALL_ROWS, _FIXED, _DRAWN), "others": 200}),
     },
     extent=lambda scale: (

@@ -122,7 +122,7 @@ WEIGHTS = Item(
     "Of the |correlation| between the incoming weights of any two neurons",
     {
         "quick": Scale(1, 1, {"net": "fast-mlp"}),
-        "ledger": Scale(1, 3, {"net": "mlp"}),
+        "ledger": Scale(1, 10, {"net": "mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
     lambda scale: [
