@@ -32,6 +32,7 @@ def items() -> dict[str, Item]:
         mlr_ablation,
         mlr_net,
         ridge,
+        schemes,
         slump,
         weights,
     )
@@ -52,7 +53,7 @@ def items() -> dict[str, Item]:
         mlr_ablation.SINGLE,
         mlr_ablation.BAGGED,
         *mlr_net.STUDIES,
-        ablation.SCHEMES,
+        schemes.SCHEMES,
         ablation.LABEL_NOISE,
         ablation.LAMBDA_MOVES,
     ]
