@@ -20,7 +20,7 @@ STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "
 
 def test_the_ledger_has_all_figures_tables_and_studies():
     expected = {f"c{number}" for number in range(1, 13)} | {f"d6-{name}" for name in STUDIES}
-    expected |= {"d6-ablation", "d6-ablation-bagged", "n1", "n2", "n3"}
+    expected |= {"d6-ablation", "d6-ablation-bagged", "n1", "n2", "n3", "n4"}
     assert set(items()) == expected
 
 

@@ -26,6 +26,7 @@ def items() -> dict[str, Item]:
     from adacap_bench.reproduce.studies import (
         abalone,
         ablation,
+        backbones,
         bagging,
         benchmark,
         few_shot,
@@ -56,6 +57,7 @@ def items() -> dict[str, Item]:
         schemes.SCHEMES,
         ablation.LABEL_NOISE,
         ablation.LAMBDA_MOVES,
+        backbones.BACKBONES,
     ]
     return {item.key: item for item in every}
 

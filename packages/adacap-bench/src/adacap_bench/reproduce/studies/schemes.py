@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -13,11 +14,14 @@ from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, contrast
 
-__all__ = ["CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "preset_name", "ratio", "task_keys"]
+__all__ = [
+    "CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "Scheme", "preset_name", "ratio", "task_keys",
+]  # fmt: skip
 
+Scheme = Literal["plain", "tikhonov", "adacap"]
 SMALLEST = ("paper-1", "paper-2", "paper-3", "paper-8", "paper-9", "paper-12")
 """Six of the smallest regression tasks."""
-CATEGORIES = {"plain": "DNN", "tikhonov": "Tikhonov", "adacap": "AdaCap"}
+CATEGORIES: dict[Scheme, str] = {"plain": "DNN", "tikhonov": "Tikhonov", "adacap": "AdaCap"}
 """Schemes, with the benchmark's name of their category."""
 PAIRS = (
     ("tikhonov", "plain", "Tikhonov lowers the error of the plain net"),
@@ -67,14 +71,17 @@ def ratio(above: Mapping[str, float], below: Mapping[str, float], label: str) ->
     return Row(label, mean, None, spread, len(values), 3, won, logs)
 
 
-def _method(scheme: str, net: str) -> str | Method:
-    """A preset; nets of Fourier features are trained as fast-mlp is."""
+def _method(scheme: Scheme, net: str) -> str | Method:
+    """A preset; nets of Fourier features are trained and, if plain, regularised as fast-mlp is."""
     name = preset_name(scheme, net)
     if net != _FOURIER:
         return name
+    from adacap import Architecture
+
+    regular = {"dropout": 0.2, "batch_norm": True} if scheme == "plain" else {}
     return variant(
         name, preset_name(scheme, _USUAL), CATEGORIES[scheme],
-        architecture=_FOURIER, width=256, depth=1, lambda_init=0.1,
+        architecture=Architecture(_FOURIER, **regular), width=256, depth=1, lambda_init=0.1,
     )  # fmt: skip
 
 
