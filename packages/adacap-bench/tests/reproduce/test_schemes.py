@@ -42,6 +42,16 @@ def test_every_architecture_has_a_claim_of_its_own():
     assert [claim.text.rpartition(": ")[2] for claim in claims[:-1]] == ["fast-mlp", "fourier"]
 
 
+def test_the_gain_with_fourier_features_is_told_by_task(made_up):
+    item = items()["n1"]
+    results = made_up(item, item.scales["quick"])
+    for record in results.records:
+        gains = record.job.method == "adacap-fourier" and record.job.task == "paper-9"
+        record.metrics["test_rmse"] = 0.2 if gains else 0.4
+    (remark,) = item.summarise(results, item.scales["quick"]).remarks
+    assert remark.endswith("by task: paper-1 1.00, paper-9 0.50.")
+
+
 def test_a_ratio_needs_an_experiment_that_both_have():
     with pytest.raises(NoResultError, match="No experiment has both errors of a / b"):
         ratio({"split 0": 1.0}, {"split 1": 1.0}, "a / b")

@@ -145,7 +145,19 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
         "Ratio of test errors, geometric mean over experiments; below 1 the first is better.",
         (Panel("ratio of RMSE", "ratio of RMSE", "", series),),
     )
-    return Outcome(list(rows.values()), _claims(rows), figure)
+    return Outcome(list(rows.values()), _claims(rows), figure, _by_task(rows))
+
+
+def _by_task(rows: Mapping[str, Row]) -> list[str]:
+    """What a mean over tasks hides: where the MLR loss helps Fourier features, and where not."""
+    row = rows.get(f"{_FOURIER}: adacap / tikhonov")
+    if row is None:
+        return []
+    tasks: dict[str, list[float]] = {}
+    for experiment, value in row.values.items():
+        tasks.setdefault(experiment.rpartition(", ")[0], []).append(value)
+    shown = ", ".join(f"{task} {np.exp(np.mean(logs)):.2f}" for task, logs in tasks.items())
+    return [f"AdaCap over Tikhonov with Fourier features, by task: {shown}."]
 
 
 _FAST = ("fast-mlp", "fast-snn", _FOURIER)
