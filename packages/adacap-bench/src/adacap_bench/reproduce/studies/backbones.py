@@ -35,7 +35,7 @@ class _Columns:
     dropout: float
 
     def __call__(self, d_in: int) -> Any:
-        from adacap_bench.reproduce.nets import ColumnAttention
+        from adacap.nn.attention import ColumnAttention
 
         return ColumnAttention(d_in, dropout=self.dropout)
 
@@ -47,7 +47,7 @@ class _Images:
     batch_norm: bool
 
     def __call__(self, shape: tuple[int, int, int]) -> Any:
-        from adacap_bench.reproduce.nets import ResidualConvNet
+        from adacap.nn.residual import ResidualConvNet
 
         return ResidualConvNet(shape, batch_norm=self.batch_norm)
 
@@ -191,7 +191,7 @@ BACKBONES = Item(
         "Images: three residual blocks of 16, 32 and 64 channels, the mean over places, 128 "
         "features; optimiser, rate and batches of C3, batch norm in the plain net alone, a "
         "constant rate, and the last iteration.",
-        "Both nets are modules of the benchmark, trained as a user's own would be.",
+        "Both nets are modules outside the named architectures, trained as a user's own would be.",
     ),
     claims=_claims,
 )  # fmt: skip

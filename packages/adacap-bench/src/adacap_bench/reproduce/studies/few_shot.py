@@ -41,13 +41,6 @@ class _Backbone:
         return ConvNet(shape, dropout=self.dropout)
 
 
-def step_each_epoch(optimizer: Any, n_steps: int) -> Any:
-    """The tutorial's schedule over its 14 epochs: the rate times 0.7 after each."""
-    from torch.optim.lr_scheduler import StepLR
-
-    return StepLR(optimizer, step_size=max(1, n_steps // _EPOCHS), gamma=0.7)
-
-
 def tutorial_classifier(
     backbone: Any, scheme: Scheme, seed: int, max_iter: int | None = None
 ) -> AdaCapClassifier:
@@ -69,11 +62,12 @@ def tutorial_classifier(
     '14 epochs'
     """
     from adacap.estimators import AdaCapClassifier
+    from adacap.training.schedules import StepDecay
 
     return AdaCapClassifier(
         architecture=backbone,
         scheme=scheme,
-        optimizer=("adadelta", "constant" if max_iter else step_each_epoch),
+        optimizer=("adadelta", "constant" if max_iter else StepDecay(_EPOCHS)),
         max_lr=1.0,
         weight_decay=0.0,
         batch_size=64,
