@@ -184,6 +184,15 @@ def test_convnet_dropout_only_when_asked():
     assert count(ConvNet((3, 8, 8), dropout=0.3), nn.Dropout) == 2
 
 
+def test_convnet_has_a_dropout_of_its_own_at_each_place():
+    layers = [*ConvNet((1, 8, 8), dropout=(0.25, 0.5)).features]
+    drops = {place: layer.p for place, layer in enumerate(layers) if isinstance(layer, nn.Dropout)}
+    assert drops == {5: 0.25, 9: 0.5}
+    assert isinstance(layers[4], nn.MaxPool2d)
+    assert isinstance(layers[8], nn.ReLU)
+    assert count(ConvNet((1, 8, 8), dropout=(0.0, 0.5)), nn.Dropout) == 1
+
+
 @pytest.mark.parametrize("image_shape", [(1, 6, 6), (3, 7, 9), (2, 28, 28)])
 def test_convnet_takes_any_image_it_accepts(image_shape):
     net = ConvNet(image_shape, channels=(2, 3), width=4)

@@ -152,7 +152,8 @@ class ConvNet(nn.Module):
     channels : tuple of two int, default=(32, 64)
     width : int, default=128
         Size of the output.
-    dropout : float, default=0.0
+    dropout : float or tuple of two float, default=0.0
+        After the pooling and after the dense layer; one number is for both.
 
     Examples
     --------
@@ -166,7 +167,7 @@ class ConvNet(nn.Module):
         *,
         channels: tuple[int, int] = (32, 64),
         width: int = 128,
-        dropout: float = 0.0,
+        dropout: float | tuple[float, float] = 0.0,
     ) -> None:
         super().__init__()
         self.image_shape = tuple(image_shape)
@@ -177,12 +178,13 @@ class ConvNet(nn.Module):
             )
         first, second = channels
         flat = second * ((height - 4) // 2) * ((breadth - 4) // 2)
-        drop = [nn.Dropout(dropout) for _ in range(2 if dropout else 0)]
+        shares = dropout if isinstance(dropout, tuple) else (dropout, dropout)
+        pooled, dense = ([nn.Dropout(share)] if share else [] for share in shares)
         self.features = nn.Sequential(
             nn.Conv2d(depth, first, 3), nn.ReLU(),
             nn.Conv2d(first, second, 3), nn.ReLU(),
-            nn.MaxPool2d(2), *drop[:1], nn.Flatten(),
-            nn.Linear(flat, width), nn.ReLU(), *drop[1:],
+            nn.MaxPool2d(2), *pooled, nn.Flatten(),
+            nn.Linear(flat, width), nn.ReLU(), *dense,
         )  # fmt: skip
 
     def forward(self, x: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def draw_results(item, scale, seed=0) -> Results:
             metrics = {
                 f"{part}_{name}": float(rng.uniform(0.1, 0.9))
                 for part in ("train", "test")
-                for name in ("rmse", "r2", "accuracy")
+                for name in ("rmse", "r2", "accuracy", "auc")
             }
             records.append(
                 Record(

@@ -13,7 +13,7 @@ from adacap_bench.reproduce.item import Row
 from adacap_bench.reproduce.registry import UnknownItemError
 from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.running import Machine, reproduce, write_all
-from adacap_bench.reproduce.studies.benchmark import _leads
+from adacap_bench.reproduce.studies.contest import leads
 from adacap_bench.reproduce.verdicts import decide
 
 STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "depth"}
@@ -21,7 +21,7 @@ STUDIES = {"structured", "permutations", "lambda", "dither", "width", "batch", "
 
 def test_the_ledger_has_all_figures_tables_and_studies():
     expected = {f"c{number}" for number in range(1, 13)} | {f"d6-{name}" for name in STUDIES}
-    expected |= {"d6-ablation", "d6-ablation-bagged", "n1", "n2", "n3"}
+    expected |= {"d6-ablation", "d6-ablation-bagged", "n1", "n2", "n3", "n4"} | {"c5-classes"}
     assert set(items()) == expected
 
 
@@ -65,10 +65,14 @@ def test_names_of_methods_are_unique_within_an_item(key):
                 assert built.setdefault(name, repr(method)) == repr(method)
 
 
-@pytest.mark.parametrize(("share", "leads"), [(0.9, True), (0.1, False), (0.5, None)])
-def test_a_shared_lead_decides_nothing(share, leads):
+@pytest.mark.parametrize(("share", "holds"), [(0.9, True), (0.1, False), (0.5, None)])
+def test_a_shared_lead_decides_nothing(share, holds):
     ours = (np.arange(40) < 40 * share).astype(float)
-    assert decide([_leads("a", {"a": ours, "b": 1 - ours, "never": np.zeros(40)})]) == [leads]
+    assert decide([leads("a", {"a": ours, "b": 1 - ours, "never": np.zeros(40)})]) == [holds]
+
+
+def test_a_category_that_wins_everything_leads():
+    assert decide([leads("a", {"a": np.ones(40), "never": np.zeros(40)})]) == [True]
 
 
 def test_verdicts_of_rows():

@@ -209,6 +209,18 @@ def test_items_about_the_benchmark_read_a_store(tmp_path, made_up):
     assert not (tmp_path / "out" / "state.sqlite").exists()
 
 
+def test_the_classification_table_reads_a_store(tmp_path, made_up):
+    item = items()["c5-classes"]
+    with Store(tmp_path / "classes.sqlite") as store:
+        store.add_all(made_up(item, item.scales["quick"]).records)
+    out = tmp_path / "out"
+    found = run(item.key, "--store", tmp_path / "classes.sqlite", "-o", out, "--json")
+    assert found.exit_code == 0, found.output
+    record = json.loads((out / "c5-classes.json").read_text(encoding="utf-8"))
+    assert record["command"] == "adacap reproduce c5-classes --store classes.sqlite"
+    assert "The paper's table is about 18 tasks" in record["notes"][-1]
+
+
 def test_absent_data_are_named_and_the_others_go_on(tmp_path, monkeypatch):
     monkeypatch.delenv("ADACAP_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

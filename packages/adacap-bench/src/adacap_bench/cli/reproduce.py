@@ -59,7 +59,7 @@ def reproduce(
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="Store of 'adacap bench run' that c5, c6 and c12 read."),
+        typer.Option(help="Store of 'adacap bench run' that c5, c5-classes, c6 and c12 read."),
     ] = None,
     state: Annotated[
         Path | None,

@@ -26,13 +26,17 @@ def items() -> dict[str, Item]:
     from adacap_bench.reproduce.studies import (
         abalone,
         ablation,
+        backbones,
         bagging,
         benchmark,
+        classes,
         few_shot,
         mlr_ablation,
         mlr_net,
         ridge,
+        schemes,
         slump,
+        ten_best,
         weights,
     )
 
@@ -42,7 +46,8 @@ def items() -> dict[str, Item]:
         few_shot.FEW_SHOT,
         ridge.SELECTION,
         benchmark.TOP_ONE,
-        benchmark.TEN_BEST,
+        classes.TOP_CLASSES,
+        ten_best.TEN_BEST,
         bagging.BAGGING,
         slump.DROPOUT,
         abalone.BATCH_SIZE,
@@ -52,9 +57,10 @@ def items() -> dict[str, Item]:
         mlr_ablation.SINGLE,
         mlr_ablation.BAGGED,
         *mlr_net.STUDIES,
-        ablation.SCHEMES,
+        schemes.SCHEMES,
         ablation.LABEL_NOISE,
         ablation.LAMBDA_MOVES,
+        backbones.BACKBONES,
     ]
     return {item.key: item for item in every}
 

@@ -1,4 +1,4 @@
-"""Questions left open: what Tikhonov and MLR each give (N1), label noise (N2), λ (N3)."""
+"""Questions left open: label noise (N2), how far λ moves (N3)."""
 
 from __future__ import annotations
 
@@ -13,112 +13,18 @@ from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.methods import training, variant
-from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.verdicts import contrast, effect_of
+from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.studies.schemes import (
+    CATEGORIES,
+    SMALLEST,
+    preset_name,
+    task_keys,
+)
+from adacap_bench.reproduce.verdicts import contrast
 from adacap_bench.sources import Source
 from adacap_bench.split import Split
 
-__all__ = ["LABEL_NOISE", "LAMBDA_MOVES", "SCHEMES"]
-
-# Six of the smallest regression tasks, and the others of the paper's table of bags.
-_SMALLEST = ("paper-1", "paper-2", "paper-3", "paper-8", "paper-9", "paper-12")
-_CATEGORIES = {"plain": "DNN", "tikhonov": "Tikhonov", "adacap": "AdaCap"}
-_NETS = ("mlp", "resblock", "snn", "glu-mlp", "fast-mlp", "fast-snn", "batch-mlp", "batch-resblock")
-
-
-def _preset(scheme: str, net: str) -> str:
-    return net if scheme == "plain" else f"{scheme}-{net}"
-
-
-def _keys(scale: Scale) -> list[str]:
-    from adacap_bench.datasets import find_tasks
-
-    return [task.key for task in find_tasks(list(scale["tasks"]))]
-
-
-def _scheme_grids(scale: Scale) -> list[Grid]:
-    methods = [_preset(scheme, net) for net in scale["nets"] for scheme in _CATEGORIES]
-    return [Grid(_keys(scale), methods, range(scale.splits), range(scale.seeds))]
-
-
-def _ratio(above: Mapping[str, float], below: Mapping[str, float], label: str) -> Row:
-    """Geometric mean of a ratio over experiments; its values are the logarithms."""
-    logs = {key: float(np.log(above[key] / below[key])) for key in above if key in below}
-    if not logs:
-        raise NoResultError(f"No experiment has both errors of {label}.")
-    values = np.array(list(logs.values()))
-    mean = float(np.exp(values.mean()))
-    spread = mean * float(values.std(ddof=1)) if len(values) > 1 else None  # of the ratio
-    won = {"lower on, %": 100 * float((values < 0).mean())}
-    return Row(label, mean, None, spread, len(values), 3, won, logs)
-
-
-def _scheme_rows(results: Results, scale: Scale) -> dict[str, Row]:
-    rows = {}
-    for net in scale["nets"]:
-        errors = {
-            scheme: results.by_experiment(_preset(scheme, net))
-            for scheme in _CATEGORIES
-            if results.has(_preset(scheme, net))
-        }
-        for above, below in (("tikhonov", "plain"), ("adacap", "tikhonov"), ("adacap", "plain")):
-            if above in errors and below in errors:
-                label = f"{net}: {above} / {below}"
-                rows[label] = _ratio(errors[above], errors[below], label)
-    return rows
-
-
-def _scheme_claims(rows: Mapping[str, Row]) -> list[Claim]:
-    claims = []
-    for net in _NETS:
-        for above, below, text in (
-            ("tikhonov", "plain", "Tikhonov lowers the error of the plain net"),
-            ("adacap", "tikhonov", "The MLR loss lowers the error of Tikhonov alone"),
-        ):
-            if (row := rows.get(f"{net}: {above} / {below}")) is not None:
-                effect = effect_of([-value for value in row.values.values()])
-                shown = f"ratio of errors {row.ours:.3f}, lower on {row.extra['lower on, %']:.0f} %"
-                claims.append(Claim(f"{text}: {net}", [effect], f"{shown} of the experiments"))
-    return claims
-
-
-def _summarise_schemes(results: Results, scale: Scale) -> Outcome:
-    rows = _scheme_rows(results, scale)
-    nets = [net for net in scale["nets"] if f"{net}: tikhonov / plain" in rows]
-    series = tuple(
-        Series(
-            pair, tuple(nets), tuple(rows[f"{net}: {pair}"].ours for net in nets),
-            tuple(rows[f"{net}: {pair}"].error or 0.0 for net in nets), "bar",
-        )
-        for pair in ("tikhonov / plain", "adacap / tikhonov")
-    )  # fmt: skip
-    figure = Figure(
-        "Ratio of test errors, geometric mean over experiments; below 1 the first is better.",
-        (Panel("ratio of RMSE", "ratio of RMSE", "", series),),
-    )
-    return Outcome(list(rows.values()), _scheme_claims(rows), figure)
-
-
-SCHEMES = Item(
-    "n1",
-    "What Tikhonov gives, and what the MLR loss adds",
-    "Not in the paper: its central claim, tested per architecture over tasks",
-    "Ratio of test RMSE on the same split, geometric mean over experiments",
-    {
-        "quick": Scale(1, 1, {"tasks": ("paper-1", "paper-9"), "nets": ("fast-mlp",)}),
-        "ledger": Scale(5, 1, {"tasks": _SMALLEST, "nets": ("fast-mlp",)}),
-        "paper": Scale(5, 1, {"tasks": ("paper-regression-small",), "nets": _NETS}),
-    },
-    _scheme_grids,
-    lambda scale: f"{', '.join(scale['nets'])}: {len(_keys(scale))} tasks × {scale.splits} splits",
-    _summarise_schemes,
-    notes=(
-        "Presets of the paper's table, three schemes on the same splits. The effect of a claim is "
-        "the mean of −log of the ratio; ± in the table is the deviation of the ratio.",
-    ),
-    claims=_scheme_claims,
-)
-
+__all__ = ["LABEL_NOISE", "LAMBDA_MOVES"]
 
 # ── Label noise ──────────────────────────────────────────────────────────────────────────────────
 
@@ -183,11 +89,11 @@ def _noisy_key(task: str, kind: str, share: float) -> str:
 def _noise_grids(scale: Scale) -> list[Grid]:
     sources = [
         _noisy(task, kind, share, scale.folder)
-        for task in _keys(scale)
+        for task in task_keys(scale)
         for kind in scale["kinds"]
         for share in scale["shares"]
     ]
-    methods = [_preset(scheme, scale["net"]) for scheme in _CATEGORIES]
+    methods = [preset_name(scheme, scale["net"]) for scheme in CATEGORIES]
     return [Grid(sources, methods, range(scale.splits), range(scale.seeds))]
 
 
@@ -198,13 +104,13 @@ def _noise_label(scheme: str, kind: str, share: float) -> str:
 def _noise_rows(results: Results, scale: Scale) -> dict[str, Row]:
     rows = {}
     for kind in scale["kinds"]:
-        for scheme in _CATEGORIES:
+        for scheme in CATEGORIES:
             for share in scale["shares"]:
                 values = {
                     f"{task}, {name}": value
-                    for task in _keys(scale)
+                    for task in task_keys(scale)
                     for name, value in results.by_experiment(
-                        _preset(scheme, scale["net"]), task=_noisy_key(task, kind, share)
+                        preset_name(scheme, scale["net"]), task=_noisy_key(task, kind, share)
                     ).items()
                 }
                 label = _noise_label(scheme, kind, share)
@@ -245,7 +151,7 @@ def _summarise_noise(results: Results, scale: Scale) -> Outcome:
                 Series(
                     scheme, shares, tuple(rows[_noise_label(scheme, kind, s)].ours for s in shares)
                 )
-                for scheme in _CATEGORIES
+                for scheme in CATEGORIES
             ),
         )
         for kind in scale["kinds"]
@@ -273,7 +179,7 @@ LABEL_NOISE = Item(
         "paper": Scale(
             5, 1,
             {
-                "tasks": _SMALLEST, "net": "fast-mlp", "kinds": _KINDS,
+                "tasks": SMALLEST, "net": "fast-mlp", "kinds": _KINDS,
                 "shares": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
             },
         ),
@@ -324,7 +230,7 @@ def _moving(scale: Scale) -> dict[tuple[str, str], Method]:
     return {
         (scheme, rate): variant(
             f"{scheme}-{scale['net']}-lambda{'-fast' if settings else ''}",
-            _preset(scheme, scale["net"]), _CATEGORIES[scheme], probe=_lambda_path, **settings,
+            preset_name(scheme, scale["net"]), CATEGORIES[scheme], probe=_lambda_path, **settings,
         )
         for scheme in ("tikhonov", "adacap")
         for rate, settings in _RATES.items()
@@ -393,10 +299,12 @@ LAMBDA_MOVES = Item(
     {
         "quick": Scale(1, 1, {"tasks": ("paper-1",), "net": "fast-mlp"}),
         "ledger": Scale(5, 1, {"tasks": ("paper-1", "paper-9"), "net": "fast-mlp"}),
-        "paper": Scale(10, 1, {"tasks": _SMALLEST, "net": "fast-mlp"}),
+        "paper": Scale(10, 1, {"tasks": SMALLEST, "net": "fast-mlp"}),
     },
     lambda scale: [
-        Grid(_keys(scale), list(_moving(scale).values()), range(scale.splits), range(scale.seeds))
+        Grid(
+            task_keys(scale), list(_moving(scale).values()), range(scale.splits), range(scale.seeds)
+        )
     ],
     lambda scale: f"{scale['net']}: {', '.join(scale['tasks'])} × {scale.splits} splits",
     _summarise_lambda,

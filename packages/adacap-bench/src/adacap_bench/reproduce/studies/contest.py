@@ -1,0 +1,132 @@
+"""Scores of a benchmark store as the paper's contests need them: who came first, by category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.item import Grid, Scale
+from adacap_bench.reproduce.results import NoResultError, Results
+from adacap_bench.reproduce.verdicts import Effect, effect_of
+
+if TYPE_CHECKING:
+    from adacap_bench.metrics import Contest, ScoreTable
+
+__all__ = [
+    "NOTE_CLOCK", "NOTE_STORE", "N_REGRESSION", "SCALES", "contest_nets", "extent", "first_figure",
+    "grids", "leads", "score_table", "tasks_remark", "whole", "wins",
+]  # fmt: skip
+
+NOTE_STORE = (
+    "Read from a store of 'adacap bench run' where --store names one; otherwise the runs are done."
+)
+
+NOTE_CLOCK = (
+    "Times are of the wall clock, other work of the machine included: where it was not idle, they "
+    "are too long and do not compare."
+)
+N_REGRESSION = 26  # of the whole regression benchmark
+
+_QUICK = {
+    "tasks": ("paper-1", "paper-9"),
+    "methods": (
+        "mlp", "resblock", "snn", "glu-mlp", "adacap-mlp", "adacap-resblock", "adacap-snn",
+        "adacap-glu-mlp", "catboost", "fast-catboost", "sk-gbdt", "rf", "xrf", "cart", "svm",
+        "ridge", "lasso",
+    ),
+}  # fmt: skip
+SCALES = {
+    "quick": Scale(1, 1, _QUICK),
+    "ledger": Scale(3, 1, {"tasks": ("paper-regression-small",), "methods": ("paper",)}),
+    "paper": Scale(10, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
+}
+
+
+def grids(scale: Scale) -> list[Grid]:
+    """All methods of a scale on all its tasks."""
+    from adacap_bench.datasets import find_tasks
+
+    keys = [task.key for task in find_tasks(list(scale["tasks"]))]
+    return [Grid(keys, list(scale["methods"]), range(scale.splits), range(scale.seeds))]
+
+
+def extent(scale: Scale) -> str:
+    """A scale in words."""
+    tasks = ", ".join(scale["tasks"])
+    return f"{tasks}, {scale.splits} splits"
+
+
+def contest_nets() -> set[str]:
+    """Networks of both contests."""
+    from adacap_bench.metrics import CONTESTS
+
+    return {name for contest in CONTESTS for name in contest.networks}
+
+
+def score_table(results: Results, metric: str = "rmse") -> ScoreTable:
+    """One metric for every experiment and method; what is absent is marked."""
+    from adacap_bench.metrics import from_frame
+
+    return from_frame(results.frame(), metric, missing="mark")
+
+
+def whole(table: ScoreTable, names: Iterable[str]) -> ScoreTable:
+    """Experiments for which every one of some networks has a result."""
+    names = sorted(set(names))
+    if absent := set(names) - set(table.methods):
+        raise NoResultError(f"The contests need {', '.join(sorted(absent))}, which were not run.")
+    columns = [table.methods.index(name) for name in names]
+    complete = np.asarray(~np.isnan(table.values[:, columns]).any(axis=1))
+    if not complete.any():
+        raise NoResultError(
+            f"No experiment has results of all of {', '.join(names)}. Run the group "
+            "contest-with-adacap and contest-without-adacap by 'adacap bench run'."
+        )
+    return table.take_experiments(complete)
+
+
+def wins(table: ScoreTable, contest: Contest, categories: Iterable[str]) -> dict[str, Any]:
+    """Points of each category on each experiment; those that tie for the best divide it."""
+    from adacap_bench.metrics import top1_by_category
+
+    n = len(table.experiments)
+    points = {category: np.zeros(n) for category in categories}
+    for place in range(n):
+        one = table.take_experiments(np.arange(n) == place)
+        for category, share in top1_by_category(one, contest, allow_absent=True).shares.items():
+            points.setdefault(category, np.zeros(n))[place] = share
+    return points
+
+
+def leads(category: str, points: Mapping[str, Any]) -> list[Effect]:
+    """That a category has more first places than any other."""
+    others = [found for name, found in points.items() if name != category and found.any()]
+    return [effect_of(points[category] - found) for found in others or [0.0]]
+
+
+def first_figure(
+    columns: Mapping[str, Mapping[str, float]],
+    paper: Mapping[str, Mapping[str, float]],
+    categories: Sequence[str],
+) -> Figure:
+    """Shares of first places in per cent by column, ours beside the paper's where it has them."""
+    panels = []
+    for column, found in columns.items():
+        ours = tuple(found.get(category, 0.0) for category in categories)
+        series = [Series("ours", tuple(categories), ours, (), "bar")]
+        if known := paper.get(column):
+            series.append(Series("paper", tuple(known), tuple(known.values()), (), "bar"))
+        panels.append(Panel(column, "first places, %", "", tuple(series)))
+    return Figure("Share of experiments won by each category.", tuple(panels))
+
+
+def tasks_remark(table: ScoreTable, n_tasks: int) -> str:
+    """How many experiments there are, and on how many of the paper's tasks."""
+    tasks = {task for task, _ in table.experiments}
+    text = f"{len(table.experiments)} experiments on {len(tasks)} tasks."
+    if len(tasks) < n_tasks:
+        text += f" The paper's table is about {n_tasks} tasks, so numbers compare loosely."
+    return text
