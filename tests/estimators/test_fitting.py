@@ -1,5 +1,6 @@
 """Members: trained together or apart, in one process or two, they are the same nets."""
 
+import sys
 import warnings
 from contextlib import contextmanager, nullcontext
 
@@ -366,6 +367,28 @@ def test_refit_head_off_keeps_the_layer_of_the_best_iteration(data):
     on, off = (model.members_[0].group for model in (on, off))
     assert not torch.equal(on.output.weight, off.output.weight)
     assert all(map(torch.equal, on.nets.backbone.parameters(), off.nets.backbone.parameters()))
+
+
+# ----------------------------------------------------------------------- fewer hands
+
+
+class Hands(Callback):
+    """Functions of the library on the way to the loop, the outermost first."""
+
+    def on_start(self, state):
+        frame, self.names = sys._getframe(1), []
+        while frame is not None:
+            if frame.f_globals["__name__"].startswith("adacap."):
+                self.names.insert(0, frame.f_code.co_name)
+            frame = frame.f_back
+
+
+@pytest.mark.parametrize(("quality", "most"), [("nets", 5), (["kernel", "nets"], 9)])
+def test_few_hands_from_fit_to_the_loop(quality, most, data):
+    hands = Hands()
+    AdaCapRegressor(quality=quality, callbacks=[hands], **SMALL).fit(data.X, data.y)
+    assert (hands.names[0], hands.names[-1]) == ("fit", "run")
+    assert len(hands.names) <= most, hands.names
 
 
 # ------------------------------------------------------------------------------ time

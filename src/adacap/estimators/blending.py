@@ -382,7 +382,7 @@ class _Workshop:
         kind, _, encoding = name.partition(":")
         own = self.encoding(encoding) if encoding else None
         if kind in KINDS_OF_NETS:
-            found = self._nets(name, kind, own, turn)
+            found = self._of_nets(name, tuple(self.fit_nets(kind, own, turn)))
         else:
             found = self._frozen(name, kind, own, key)
         seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - start)
@@ -423,8 +423,7 @@ class _Workshop:
             self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
         return self.encodings[name]
 
-    def _nets(self, name: str, kind: str, encoding: Encoded | None, turn: int) -> _Trained:
-        nets = tuple(self.fit_nets(kind, encoding, turn))
+    def _of_nets(self, name: str, nets: tuple[FittedMember, ...]) -> _Trained:
         outputs = self.rows.targets.cpu().double().clone()
         for net in nets:
             assert net.held_out is not None
