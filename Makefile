@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP_WHEELS := .venv-wheels/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := src/adacap packages/adacap-bench/src/adacap_bench
 TORCH := $(shell grep '^torch==' constraints.txt)
 CORE := .venv/.installed-core
@@ -68,11 +69,13 @@ wheels: $(CORE) ## both distributions in dist/, checked by twine
 	$(BIN)/python -m build --outdir dist packages/adacap-bench
 	$(BIN)/twine check --strict dist/*
 
-test-wheels: wheels ## install the wheels in an empty environment and run their commands there
+test-wheels: wheels ## the wheels in an empty environment: the library's alone, then both
 	$(PYTHON) -m venv --clear .venv-wheels
-	.venv-wheels/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	.venv-wheels/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	cd .venv-wheels && bin/adacap demo && bin/adacap data show friedman1
+	$(PIP_WHEELS) $(TORCH)
+	$(PIP_WHEELS) "$$(echo dist/adacap-*.whl)[files]"
+	.venv-wheels/bin/python tools/try_wheels.py library
+	$(PIP_WHEELS) dist/adacap_bench-*.whl
+	.venv-wheels/bin/python tools/try_wheels.py both
 
 bench-speed: $(TEST) ## what AdaCap costs, as ratios; some minutes, on an idle machine
 	$(BIN)/python benchmarks/speed

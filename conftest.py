@@ -44,6 +44,26 @@ def seed() -> int:
     return SEED
 
 
+class Clock:
+    """A clock that goes on by `tick` seconds at every look, and by nothing else."""
+
+    def __init__(self, tick: float = 2**-7) -> None:  # sums of it are exact
+        self.tick, self.now = tick, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.tick
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock that time limits of ``fit`` are checked against: a busy machine plays no part."""
+    made = Clock()
+    monkeypatch.setattr("time.perf_counter", made)
+    monkeypatch.setattr("adacap.estimators._base.perf_counter", made)
+    return made
+
+
 def numpy_state() -> object:
     return np.random.get_state()  # noqa: NPY002 (looks at the global generator, never draws)
 

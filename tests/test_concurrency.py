@@ -70,10 +70,17 @@ def test_threads_and_an_event_loop() -> None:
                 most[0] = max(most[0], threading.active_count() - 2)  # main thread and this one
                 time.sleep(0.0005)
 
+        begun = threading.Barrier(16)
+
+        def one_of_many(turn):
+            if turn < 16:
+                begun.wait(600)  # so that all callers are there at once
+            return model.predict(many)
+
         watcher = threading.Thread(target=watch)
         watcher.start()
         with ThreadPoolExecutor(16) as pool:
-            same(pool.map(lambda _: model.predict(many), range(32)), [alone] * 32)
+            same(pool.map(one_of_many, range(32)), [alone] * 32)
         over.set()
         watcher.join()
 

@@ -1,21 +1,25 @@
 """Who may import whom: the table ``MAY_IMPORT`` holds every edge there is between packages.
 
 An import inside a function counts like one at the top, and so does a module that is imported by its
-name as text. To add an edge, add a word to the table; to add a package, add a line.
+name as text; code from text is refused. To add an edge, add a word to the table; to add a package,
+add a line.
 """
 
 import ast
 import graphlib
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "adacap"
 EVERYTHING = "*"
+Imports = runpy.run_path(str(PACKAGE.parents[1] / "tools" / "imports.py"))["Imports"]
 PAGE = Path(__file__).parents[1] / "docs" / "ARCHITECTURE.md"
 
 # Every package and module directly under adacap, with what it may import of adacap.
@@ -68,14 +72,23 @@ MAY_IMPORT = {
     "__main__": "cli",
     "__init__": EVERYTHING,
 }
-# A method whose work is done above it: function of a package, and what it may import there.
+# A method whose work is done above it: file, function, and what it may import there.
 LATE = {
-    ("estimators", "save", "modelfile"),
-    ("estimators", "report", "report"),
+    ("estimators/_base.py", "save", "modelfile"),
+    ("estimators/inspection.py", "report", "report"),
     *(
-        ("estimators", name, "explain")
+        ("estimators/inspection.py", name, "explain")
         for name in ("effects", "explain", "feature_importances_", "importance", "influence")
     ),
+}
+# Functions that import a module whose name they are given.
+BY_NAME = {
+    ("__init__.py", "__getattr__"),
+    ("comparison/__init__.py", "__getattr__"),
+    ("comparison/factory.py", "__call__"),
+    ("estimators/__init__.py", "__getattr__"),
+    ("files/errors.py", "need"),
+    ("modelfile/onnx/graph.py", "need"),
 }
 
 # Libraries that a package does without, wherever they are imported.
@@ -99,65 +112,38 @@ def package_of(name: str) -> str:
     return name
 
 
-class Imports(ast.NodeVisitor):
-    """Dotted paths that a module imports, anywhere in it, with the function they stand in."""
-
-    def __init__(self, tree: ast.Module, package: list[str]) -> None:
-        self.package, self.function = package, ""
-        self.found: list[tuple[str, str]] = []
-        names = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
-        self.by_text = any(
-            re.fullmatch(r"(.*\.)?(import_module|__import__)", ast.unparse(n)) for n in names
-        )
-        self.visit(tree)
-
-    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        outer, self.function = self.function, self.function or node.name
-        self.generic_visit(node)
-        self.function = outer
-
-    visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
-
-    def visit_Import(self, node: ast.Import) -> None:
-        self.found += [(alias.name, self.function) for alias in node.names]
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        base = self.package[: len(self.package) - node.level + 1] if node.level else []
-        base = base + ([node.module] if node.module else [])
-        self.found += [(".".join([*base, alias.name]), self.function) for alias in node.names]
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        """Text that names a module, where modules are imported by their names."""
-        if self.by_text and re.fullmatch(r"adacap(\.\w*)+", str(node.value)):
-            self.found.append((str(node.value), self.function))
+def imports_of(source: str, path: Path) -> Any:
+    return Imports(source, ".".join(("adacap", *path.parent.parts)))
 
 
-def imported(source: str, path: Path) -> Iterator[tuple[str, str, str]]:
-    """Library, package of adacap if it is one, and function, of every import of a module."""
-    for name, function in Imports(ast.parse(source), ["adacap", *path.parent.parts]).found:
-        library, _, rest = name.partition(".")
-        if library != "adacap":
-            yield library, "", function
-            continue
-        first = rest.partition(".")[0]
-        exists = any((PACKAGE / f"{first}{end}").exists() for end in ("", ".py"))
-        is_module = first in MAY_IMPORT or (first and exists)
-        yield library, package_of(first if is_module else "__init__"), function
+def part_of(name: str) -> tuple[str, str]:
+    """Library of an import, and the package of adacap if it is one."""
+    library, _, rest = name.partition(".")
+    if library != "adacap":
+        return library, ""
+    first = rest.partition(".")[0]
+    exists = any((PACKAGE / f"{first}{end}").exists() for end in ("", ".py"))
+    return library, package_of(first if first in MAY_IMPORT or (first and exists) else "__init__")
 
 
 def violations(source: str, path: str | Path) -> list[str]:
     """What the module at `path`, relative to the package, imports against the table."""
     path = Path(path)
-    package = package_of(path.with_suffix("").parts[0])
+    package, imports = package_of(path.with_suffix("").parts[0]), imports_of(source, path)
     allowed, found = MAY_IMPORT[package].split(), []
-    for library, other, function in imported(source, path):
+    for name, function in imports.found:
+        library, other = part_of(name)
         if not other:
             if library in ("adacap_bench", *WITHOUT.get(package, "").split()):
                 found.append(f"{path}: {package} must not import {library}")
         elif other != package and other not in allowed and allowed != [EVERYTHING]:
-            if (package, function, other) not in LATE:
+            if (path.as_posix(), function, other) not in LATE:
                 found.append(f"{path}: {package} must not import adacap.{other}")
-    return found
+    for function in imports.unknown:
+        if (path.as_posix(), function) not in BY_NAME:
+            found.append(f"{path}: {function or 'the module'} must name the module it imports")
+    found += [f"{path}: {function or 'the module'} runs text as code" for function in imports.code]
+    return list(dict.fromkeys(found))
 
 
 def test_every_import_is_in_the_table() -> None:
@@ -260,10 +246,65 @@ def test_an_import_inside_a_function_counts(path: str, body: str) -> None:
         'import importlib\n\ndef late(name):\n    importlib.import_module(f"adacap.{name}")',
         'import importlib\nHOME = {"a": "adacap.cli"}\nimportlib.import_module(HOME["a"])',
         '__import__("adacap.cli")',
+        'from importlib import import_module as im\nim("adacap.report")',
+        'import importlib as il\nil.import_module("adacap.report")',
+        'import importlib\nget = importlib.import_module\nget("adacap.report")',
+        'from importlib import import_module\nimport_module(".report", "adacap")',
+        'from importlib import import_module\nimport_module(package="adacap", name=".report")',
+        'from importlib import import_module\nimport_module("..report", __package__)',
+        'from importlib import import_module\nimport_module(f".{input()}", "adacap")',
+        'import builtins\nbuiltins.__import__("adacap.report")',
+        'from importlib import import_module as im\nim("adacap_bench.methods")',
     ],
 )
 def test_a_module_imported_by_its_name_counts(source: str) -> None:
-    assert len(violations(source, "core/mlr.py")) == 1
+    found = [text for text in violations(source, "core/mlr.py") if "must not import" in text]
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "library"),
+    [
+        ("core/mlr.py", "sklearn.base"),
+        ("lite.py", "torch"),
+        ("model_selection/score.py", "torch.nn"),
+        ("estimators/rows.py", "adacap_bench"),
+    ],
+)
+@pytest.mark.parametrize("call", ["importlib.import_module", "__import__"])
+def test_a_library_imported_by_its_name_counts(path: str, library: str, call: str) -> None:
+    source = f'import importlib\n\ndef late():\n    {call}("{library}")'
+    assert violations(source, path) == [
+        f"{path}: {path.partition('/')[0].removesuffix('.py')} must not import "
+        f"{library.partition('.')[0]}"
+    ]
+
+
+@pytest.mark.parametrize("call", ["exec(text)", "eval(text)", "builtins.exec(text)"])
+def test_code_from_text_is_refused(call: str) -> None:
+    source = f"import builtins\n\ndef run(text):\n    {call}"
+    assert violations(source, "cli/common.py") == ["cli/common.py: run runs text as code"]
+
+
+def test_a_name_that_is_not_written_there_is_refused() -> None:
+    source = "import importlib\n\ndef need(name):\n    importlib.import_module(name)"
+    assert violations(source, "files/errors.py") == []
+    for path in ("files/opening.py", "tables/errors.py"):
+        assert violations(source, path) == [f"{path}: need must name the module it imports"]
+
+
+@pytest.mark.parametrize(
+    ("path", "function", "name"),
+    [
+        ("estimators/_base.py", "report", "modelfile"),  # another function
+        ("estimators/rows.py", "save", "modelfile"),  # another file
+        ("estimators/_base.py", "save", "report"),  # another package
+    ],
+)
+def test_an_import_upwards_is_tied_to_its_file_and_function(
+    path: str, function: str, name: str
+) -> None:
+    assert len(violations(f"def {function}():\n    import adacap.{name}", path)) == 1
 
 
 def test_a_package_without_a_line_is_named() -> None:
@@ -281,10 +322,11 @@ def test_a_package_without_a_line_is_named() -> None:
         ("nn/heads.py", "import torch\nfrom ..core import ridge"),
         ("__init__.py", "from ._version import __version__\nfrom .estimators import regressor"),
         (
-            "estimators/any.py",
+            "estimators/_base.py",
             "def save(self):\n    from adacap.modelfile import save",
         ),
         ("files/errors.py", 'import importlib\nimportlib.import_module("pyarrow")'),
+        ("estimators/bag.py", "def frozen(nets):\n    return nets.eval()"),
     ],
 )
 def test_a_proper_import_passes(path: str, source: str) -> None:
@@ -298,8 +340,8 @@ def at_import(path: Path) -> Iterator[str]:
     """Modules that importing a module imports: not those in functions or for types alone."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            package = ["adacap", *path.relative_to(PACKAGE).parent.parts]
-            yield from (name for name, _ in Imports(ast.Module([node], []), package).found)
+            found = imports_of(ast.unparse(node), path.relative_to(PACKAGE)).found
+            yield from (name for name, _ in found)
 
 
 def reached(start: str) -> dict[str, str]:

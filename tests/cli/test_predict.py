@@ -173,6 +173,22 @@ def long_model(path, data, **options):
     return model
 
 
+# A twentieth of a second for every part: Ctrl-C comes before the last of them, however late.
+PACED = """
+import signal, time
+from adacap.cli import main
+from adacap.files import Parts
+
+def add(*args, whole=Parts.add, **options):
+    time.sleep(0.05)
+    return whole(*args, **options)
+
+Parts.add = add
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
 def interrupt(process, folder, least=2):
     """Send Ctrl-C once so many parts of the output are there, their drafts not counted."""
     while len(list(folder.glob("[0-9]*.arrow"))) < least:
@@ -187,7 +203,7 @@ def test_ctrl_c_then_resume(call, start, tmp_path):
     long_model(tmp_path / "m.adacap", data, width=8, max_iter=5)
     command = ["predict", "m.adacap", "long.parquet", "-o", "out.parquet", "--id", "id",
                "--batch-rows", "250"]  # fmt: skip
-    process = start(*command, cwd=tmp_path)
+    process = start(*command, cwd=tmp_path, program=("-c", PACED))
     errors = interrupt(process, tmp_path / ".out.parquet.part")
     assert process.returncode == 130
     assert "Traceback" not in errors

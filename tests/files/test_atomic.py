@@ -167,7 +167,7 @@ def test_two_writers_do_not_share_a_draft(tmp_path: Path) -> None:
     def write(text: str) -> None:
         with drafted(path, force=True) as draft:
             draft.write_text(text * 1000)
-            both.wait(timeout=10)
+            both.wait(timeout=300)
 
     threads = [threading.Thread(target=write, args=(sign,)) for sign in "ab"]
     for thread in threads:

@@ -237,8 +237,8 @@ def test_a_chart_is_drawn_anew_when_the_window_changes(
     page = visit(make_page(chart=True).write(tmp_path / "p.html"))
     wide = page.locator(".chart-svg").bounding_box()["width"]
     page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_timeout(200)
-    assert page.locator(".chart-svg").bounding_box()["width"] < min(390, wide)
+    drawn = "most => document.querySelector('.chart-svg').getBoundingClientRect().width < most"
+    page.wait_for_function(drawn, arg=min(390, wide))
     assert page.evaluate(SCROLLS) is False
 
 

@@ -344,7 +344,7 @@ def test_fast_is_below_a_second_on_a_small_table(name):
         target = {"regression": y, "binary": y > 0, "multiclass": np.digitize(y, [-0.5, 0.5])}[kind]
         seconds = []
         for _ in range(3):
-            estimator, start = method.build(kind, 0), time.perf_counter()
+            estimator, start = method.build(kind, 0), time.process_time()
             estimator.fit(X, target if kind == "regression" else target.astype(int))
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
         assert min(seconds) < 1, f"{kind}: {min(seconds):.2f} s"

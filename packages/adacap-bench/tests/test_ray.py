@@ -94,12 +94,12 @@ def test_accidents_without_a_time_limit_are_left_to_ray(cluster, split):
 
 
 def test_a_time_limit_stops_what_holds_the_interpreter(cluster, split):
-    engine = RayEngine(2, time_limit=1.0, retries=0, address=cluster.address)
+    engine = RayEngine(2, time_limit=10.0, retries=0, address=cluster.address)
     found = statuses(engine, split, ["toy-stuck", "toy-die", "toy-plain"])
     assert {method: record.status for method, record in found.items()} == {
         "toy-stuck": "timeout", "toy-die": "crashed", "toy-plain": "ok",
     }  # fmt: skip
-    assert found["toy-stuck"].traceback == "Stopped at the time limit of 1 s."
+    assert found["toy-stuck"].traceback == "Stopped at the time limit of 10 s."
     assert found["toy-die"].traceback == "The worker process died with SIGKILL(-9)."
 
 

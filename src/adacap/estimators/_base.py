@@ -63,7 +63,12 @@ from adacap.estimators.settings import (
     optimizer_pair,
     resolve,
 )
-from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tells_callbacks
+from adacap.estimators.sklearn_callbacks import (
+    CallbackSupport,
+    steps_for,
+    takes_callbacks,
+    told_to_callbacks,
+)
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds, tell_large
@@ -209,7 +214,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         """Parameters, with those that a subclass does not offer at their fixed value."""
         return {**self._fixed, **self.get_params(deep=False)}
 
-    @tells_callbacks
+    @takes_callbacks
     def fit(
         self,
         X: Any,
@@ -255,16 +260,17 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             Unchanged if fitting fails.
         """
         start = perf_counter()
-        check_parameters(self)
-        with after_fork(torch_alone=False):
-            kept = Checkpoint.of(checkpoint)
-            fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
-        for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
-            delattr(self, name)
-        for name, value in fitted.items():
-            setattr(self, name, value)
-        if kept is not None:
-            kept.end()
+        with told_to_callbacks(self, X, y):
+            check_parameters(self)
+            with after_fork(torch_alone=False):
+                kept = Checkpoint.of(checkpoint)
+                fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
+            for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
+                delattr(self, name)
+            for name, value in fitted.items():
+                setattr(self, name, value)
+            if kept is not None:
+                kept.end()
         return self
 
     def _fit(

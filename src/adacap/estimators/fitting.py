@@ -135,12 +135,15 @@ class _Run:
     checkpoint: Checkpoint | None = None
 
     def fit(self, members: Sequence[MemberRows]) -> list[FittedMember]:
-        reason = self._why_apart(members)
+        reason = self._why_apart(members) if len(members) > 1 else None
         if reason is None:
             found: dict[int, FittedMember] = {}
             try:
                 for recipe, group in self._groups(members):
-                    found.update(zip(group, self._fit_group(recipe, members, group), strict=True))
+                    trainer, own = self._trainer(recipe, members, group), self.checkpoint
+                    trained = trainer.run() if own is None else resumed(trainer, own)
+                    chosen = [members[k] for k in group]
+                    found.update(zip(group, self._frozen(recipe, trained, chosen), strict=True))
                 return [found[k] for k in range(len(members))]
             except DivergenceError:
                 if len(members) == 1:
@@ -177,8 +180,6 @@ class _Run:
 
     def _why_apart(self, members: Sequence[MemberRows]) -> str | None:
         recipe = self.recipe
-        if len(members) == 1:
-            return None
         if not recipe.config.is_elementwise:
             return f"optimizer={recipe.config.optimizer!r} may mix their weights"
         if recipe.backbone.architecture is not None:
@@ -203,16 +204,21 @@ class _Run:
     def _apart(self, members: Sequence[MemberRows]) -> list[FittedMember]:
         def alone(k: int) -> FittedMember:
             n_left = len(members) - k if effective_n_jobs() == 1 else 1
+            one = slice(k, k + 1)
+            own = replace(
+                self,
+                recipe=_share_of_time(self.recipe, n_left),
+                start_from=self.start_from[one],
+                keep_at=None if self.keep_at is None else self.keep_at[one],
+            )
             with one_thread():
-                return self._fit_group(_share_of_time(self.recipe, n_left), members, [k])[0]
+                return own.fit(members[one])[0]
 
         results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(len(members)))
         return results
 
-    def _fit_group(
-        self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
-    ) -> list[FittedMember]:
-        """Train some members as one computation, and freeze them."""
+    def _trainer(self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]) -> Trainer:
+        """What trains some members as one computation."""
         chosen = [members[k] for k in group]
         seen = [_seen_by(recipe.config, member) for member in chosen]
         n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
@@ -231,12 +237,15 @@ class _Run:
         if self.keep_at is not None:
             last = [self.keep_at[k] for k in group]
             trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
-        own = self.checkpoint
-        trained = trainer.run() if own is None else resumed(trainer, own)
+        return trainer
+
+    def _frozen(
+        self, recipe: Recipe, trained: Trained, members: Sequence[MemberRows]
+    ) -> list[FittedMember]:
         is_new = not self.start_from
         if recipe.scheme == "plain" and is_new:  # a solved head fits no worse than a constant
-            warn_of_rise(trained, config.max_lr)
-        return _freeze(recipe, rows, trained, chosen, valid)
+            warn_of_rise(trained, recipe.config.max_lr)
+        return _freeze(recipe, self.rows, trained, members, self.valid)
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:

@@ -5,13 +5,22 @@ Older versions of scikit-learn have none: then the estimators have no ``set_call
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from adacap.training.callbacks import Callback, TrainingState
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupport", "SklearnSteps", "steps_for", "tells_callbacks"]
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupport",
+    "SklearnSteps",
+    "steps_for",
+    "takes_callbacks",
+    "told_to_callbacks",
+]
+
+_Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -28,36 +37,29 @@ class _NoSupport:
 CallbackSupport: Any = CallbackSupportMixin if HAS_CALLBACKS else _NoSupport
 
 
-def tells_callbacks(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of ``fit``: its beginning and end are told to the callbacks that were set.
+def takes_callbacks(fit: _Fit) -> _Fit:
+    """Decorator of ``fit``: scikit-learn sets up and ends the callbacks that were set.
 
     Examples
     --------
-    >>> tells_callbacks(len)([1, 2])
+    >>> takes_callbacks(lambda estimator: estimator)(2)
     2
     """
-    if not HAS_CALLBACKS:
-        return fit
-
-    @wraps(fit)
-    def told(estimator: Any, *args: Any, **options: Any) -> Any:
-        if not getattr(estimator, "_skl_callbacks", None):
-            return fit(estimator, *args, **options)
-        X, y = _data(*args, **options)
-        root = estimator._init_callback_context(max_subtasks=None)
-        root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        fitted = fit(estimator, *args, **options)
-        root.call_on_fit_task_end(
-            estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _fitted(estimator)
-        )
-        return fitted
-
-    managed: Callable[..., Any] = with_callbacks(told)
-    return managed
+    return with_callbacks(fit) if HAS_CALLBACKS else fit
 
 
-def _data(X: Any, y: Any = None, *args: Any, **options: Any) -> tuple[Any, Any]:
-    return X, y
+@contextmanager
+def told_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[None]:
+    """Around a ``fit``: its beginning, and its end if it gets there, are told to callbacks."""
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield
+        return
+    root = estimator._init_callback_context(max_subtasks=None)
+    root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    yield
+    root.call_on_fit_task_end(
+        estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: _fitted(estimator)
+    )
 
 
 def _fitted(estimator: Any) -> dict[str, Any]:

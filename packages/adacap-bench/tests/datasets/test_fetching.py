@@ -15,7 +15,7 @@ from adacap_bench.datasets.tasks import DataFile, Reader, Task
 
 CONTENT = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, 2 * i) for i in range(20_000))
 SUM = hashlib.sha256(CONTENT).hexdigest()
-HASTY = Transfer(retries=3, timeout=5.0, pause=0.0)
+HASTY = Transfer(retries=3, timeout=60.0, pause=0.0)
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_the_second_address_helps_out(server, task):
 def test_nobody_answers(task):
     file = replace(task.file, urls=("http://127.0.0.1:9/toy.csv",))
     with pytest.raises(DownloadError, match=r"the connection failed .*in 2 tries"):
-        fetch(replace(task, file=file), transfer=Transfer(retries=1, timeout=1.0, pause=0.0))
+        fetch(replace(task, file=file), transfer=Transfer(retries=1, timeout=60.0, pause=0.0))
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://example.org/a", "toy.csv"])
