@@ -19,7 +19,7 @@ SMALL = {"width": 8, "max_iter": 3, "random_state": 0}
 
 @pytest.mark.parametrize("n_rows", [6, 200, 5000])
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+@pytest.mark.parametrize("quality", ["balanced", "best", "nets"])  # those with nets
 def test_autos_do_not_depend_on_the_scheme(kind, quality, scheme, n_rows):
     default = resolve(kind(quality=quality), n_rows)
     other = resolve(kind(quality=quality, scheme=scheme), n_rows)
@@ -27,7 +27,7 @@ def test_autos_do_not_depend_on_the_scheme(kind, quality, scheme, n_rows):
 
 
 @pytest.mark.parametrize("architecture", ["snn", Architecture("glu", dropout=0.5), nn.Identity])
-@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+@pytest.mark.parametrize("quality", ["balanced", "best", "nets"])  # those with nets
 def test_autos_do_not_depend_on_the_architecture(kind, quality, architecture):
     default = resolve(kind(quality=quality), 200)
     other = resolve(kind(quality=quality, architecture=architecture), 200)

@@ -18,7 +18,7 @@ CASES = {
     "blend": (BLEND, Y[:, 0], None),
     "blend of targets and weights": (BLEND, Y, WEIGHT),
     "kernel": ({"quality": ["kernel"], "random_state": 0}, Y[:, 0], None),
-    "set aside": ({**BLEND, "quality": ["trees"], "calibration_fraction": 0.3}, Y, None),
+    "set aside": ({"quality": ["trees"], "calibration_fraction": 0.3, "random_state": 0}, Y, None),
     "log of a target": (
         {"quality": ["trees"], "target_transform": "log", "random_state": 0},
         np.exp(Y[:, 0]),

@@ -58,7 +58,12 @@ MethodOption = Annotated[
 ]
 Members = Annotated[
     int | None,
-    typer.Option("--n-estimators", min=1, help="Nets alone, one per fold.", show_default="blend"),
+    typer.Option(
+        "--n-estimators",
+        min=1,
+        show_default="5",
+        help="Folds of a blend named by --method; else nets alone, one per fold.",
+    ),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, with commas.")]
 CheckpointOption = Annotated[
@@ -254,7 +259,7 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 def _fit_rows(
     loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool, checkpoint: Any
 ) -> Any:
-    from adacap.cli.models import build, describe, enough_rows
+    from adacap.cli.models import build, describe, enough_rows, trains_nets
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
@@ -262,7 +267,8 @@ def _fit_rows(
         if not quiet and label != "Fitting on all rows":
             dependence = loaded.dependence.of(rows)
             say(f"Method: {describe(model, len(rows), dependence)}.")
-        model.set_params(callbacks=[ProgressBar(label)])
+        if trains_nets(model, len(rows)):
+            model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
         model.fit(
             loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows),

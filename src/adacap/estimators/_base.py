@@ -49,7 +49,7 @@ from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES
+from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
 from adacap.estimators.readings import spelled_out
 from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
@@ -67,7 +67,7 @@ from adacap.estimators.sklearn_callbacks import CallbackSupport, steps_for, tell
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds
-from adacap.exceptions import suggest
+from adacap.exceptions import suggest, warn_caller
 from adacap.progress import Steps
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
@@ -330,7 +330,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(is_blend=settings.members != NETS_ALONE),
+            self._all_callbacks(Plan(settings.quality, settings.members)),
             self.members_ if going_on else (),
             checkpoint,
         )
@@ -391,9 +391,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
-    def _all_callbacks(self, *, is_blend: bool) -> tuple[Callback, ...]:
+    def _all_callbacks(self, plan: Plan) -> tuple[Callback, ...]:
+        if self.callbacks and not plan.has_nets:
+            warn_caller(
+                f"callbacks hear of the training of nets, and quality={self.quality!r} trains "
+                "none: they are not called."
+            )
         own = [*(self.callbacks or ()), *steps_for(self)]
-        if self.verbose and not is_blend:  # which shows its members instead
+        if self.verbose and not plan.is_blend:  # which shows its members instead
             own.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
         return tuple(own)
 

@@ -62,7 +62,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         names the members of a blend by kind and encoding: ``["kernel", "nets:bins"]``. Auto is
         balanced, or nets with ``X_val`` or any parameter that describes nets: ``architecture`` to
         ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. Beside a
-        quality they describe the nets of its blend; those that leave no folds are refused.
+        quality they describe the nets of its blend; those that leave no folds are refused, and so
+        is what describes nets beside a quality that trains none, as fast does.
     architecture : str, Architecture, list of these or callable, default="auto"
         ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, ``"fourier"``, or a name with options:
         ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is glu for regression, and mlp
@@ -114,17 +115,17 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         that a net is trained on, and 0 for classification.
     refit : {"auto", "net", "head", "none"}, default="auto"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
-        the best iteration, then solve the output layer; ``"head"``: solve the output layer;
-        ``"none"``: nothing. Auto is net where at least a tenth of the rows is held out, unless
-        there is a net per fold or ``warm_start=True``; else head.
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer, which
+        plain nets have not; ``"none"``: nothing. Auto is net where at least a tenth of the rows is
+        held out, unless there is a net per fold or ``warm_start=True``; else head.
     n_permutations : int, default=16
-        Permuted label sets of the MLR loss, drawn once.
+        Permuted label sets of the MLR loss, drawn once. Of the adacap schemes alone.
     lambda_init : float, "max_sensitivity", "published", sequence or "auto", default="auto"
         Start of λ: a number, or the paper's rule on the first minibatch, which chooses among 12
         values from 0.1 to 10⁴ or among those of a sequence; ``"published"`` is that of the code
         of 2021. Auto is 3 for regression, the rule for classification.
     fit_intercept : bool, default=True
-        Unpenalised intercept of the output layer.
+        Unpenalised intercept of the closed-form output layer; plain nets have one anyway.
     time_limit : float or None, default=None
         Seconds after which training stops; a model is returned all the same. A blend leaves out
         the last of its members when time runs short.
@@ -135,7 +136,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     random_state : int, RandomState, Generator or None, default=None
         Fixes every random choice; with the same integer a fit gives the same model.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`adacap.training`.
+        What hears of the training of nets, see :mod:`adacap.training`; a warning tells where none
+        are trained.
     verbose : int or bool, default=0
         1 shows progress.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from adacap.encodings import ENCODINGS
 
 if TYPE_CHECKING:
@@ -77,6 +79,10 @@ _OF_NETS = (
     "batch_size", "optimizer", "weight_decay", "refit", "n_permutations",
     "lambda_init", "fit_intercept", "warm_start",
 )  # fmt: skip
+_OF_FOLDS = ("n_estimators", "validation", "warm_start")  # which any blend hears
+_NOT_OF_FOURIER = (
+    "architecture", "width", "depth", "max_iter", "max_lr", "weight_decay", "lambda_init",
+)  # fmt: skip
 
 
 class Plan(NamedTuple):
@@ -90,6 +96,16 @@ class Plan(NamedTuple):
         """Whether there is more than a bag of nets."""
         return self.members != NETS_ALONE
 
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of the members, whatever they see rows in."""
+        return {member.partition(":")[0] for member in self.members}
+
+    @property
+    def has_nets(self) -> bool:
+        """Whether a net is trained."""
+        return not self.kinds.isdisjoint(KINDS_OF_NETS)
+
 
 def plan_of(
     estimator: AdaCapBase, n_rows: int, *, is_table: bool = True, has_validation_rows: bool = False
@@ -102,7 +118,8 @@ def plan_of(
     Raises
     ------
     ValueError
-        If a blend is asked for by name and cannot be had.
+        If a blend is asked for by name and cannot be had, or if a parameter describes nets and the
+        blend trains none.
 
     Examples
     --------
@@ -111,6 +128,9 @@ def plan_of(
     'kernel'
     >>> plan_of(AdaCapRegressor(width=32), 200).members
     ('nets',)
+    >>> plan_of(AdaCapRegressor(quality=["kernel", "ridge"], width=32), 200)
+    Traceback (most recent call last):
+    ValueError: width=32 describes nets, and quality=['kernel', 'ridge'] trains none. Leave it ...
     """
     told = estimator._parameters
     quality = told["quality"]
@@ -131,7 +151,9 @@ def plan_of(
         )
     if reason or n_rows < _LEAST_ROWS or tuple(members) == NETS_ALONE:
         return Plan("nets", NETS_ALONE)
-    return Plan(name, tuple(members))
+    plan = Plan(name, tuple(members))
+    _refuse_without_effect(estimator, plan)
+    return plan
 
 
 def nets_in(estimator: AdaCapBase, plan: Plan, n_rows: int) -> Mapping[str, Any]:
@@ -144,10 +166,42 @@ def nets_in(estimator: AdaCapBase, plan: Plan, n_rows: int) -> Mapping[str, Any]
 
 
 def _is_given(estimator: AdaCapBase, name: str) -> bool:
+    """Whether a parameter has another value than its default, in whatever type."""
     if name not in estimator._constraints:
         return False
-    value, default = estimator._parameters[name], estimator._constraints[name].default
-    return type(value) is not type(default) or bool(value != default)
+    told = estimator._parameters
+    if name == "validation" and told.get("select_by", "loss") != "loss":
+        return True
+    value, default = _plain(told[name]), estimator._constraints[name].default
+    is_same = type(value) is type(default) and bool(value == default)
+    return not is_same
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text of NumPy as that of Python, which is what defaults are."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _refuse_without_effect(estimator: AdaCapBase, plan: Plan) -> None:
+    """Refuse parameters of nets where no net would hear of them."""
+    if "nets" in plan.kinds:
+        return
+    inert = [name for name in _OF_NETS if name not in _OF_FOLDS]
+    told, what = estimator._parameters, "trains none"
+    if plan.has_nets:
+        inert, what = list(_NOT_OF_FOURIER), "trains those of Fourier features, of a fixed size"
+    given = [f"{name}={told[name]!r}" for name in inert if _is_given(estimator, name)]
+    if not plan.has_nets and told.get("select_by", "loss") != "loss":
+        given.append(f"validation={estimator.validation!r}")
+    if not given:
+        return
+    *most, last = given
+    many = bool(most)
+    raise ValueError(
+        f"{', '.join(most)}{' and ' * many}{last} describe{'s' * (not many)} nets, and "
+        f"quality={told['quality']!r} {what}. Leave {'them' if many else 'it'} out, or use "
+        "quality='nets', a bag of nets, or quality='balanced', a blend with nets among its members."
+    )
 
 
 def _why_not(told: Mapping[str, Any], is_table: bool, has_validation_rows: bool) -> str:
