@@ -421,11 +421,15 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded) -> None:
+    from adacap.estimators._capacity_text import source_of
+
     facts = outcome.facts
     if facts["lambda"] is not None:
+        source = outcome.model.settings_.read_from
         say(
             f"λ {number(facts['lambda'], 3)}, {number(facts['effective_dof'], 3)} effective "
-            f"degrees of freedom on {facts['fitted_on']:,} rows."
+            f"degrees of freedom on {facts['fitted_on']:,} rows"
+            + ("." if source is None else f": read from {source_of(source)}.")
         )
     if report is not None:
         say(f"Report: {report}")

@@ -375,10 +375,12 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             )
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))
-        studied = blended.studied(data.rows, fit_intercept=settings.fit_intercept)
+        studied = blended.studied(data.rows, fit_intercept=bool(settings.fit_intercept))
         evidence = Evidence(studied, data.rows, None, data.aside, False, blended, *data.dependences)
         members = blended.members
         kinds = [self._backbone_spec(settings.of_net(k)) for k in range(settings.n_estimators)]
+        if not blended.nets:  # those that were planned may have been too slow, or not worth it
+            settings, kinds = settings.without_nets(), []
         return {
             **summary(blended.nets, History()),
             **({} if blended.nets else _closed_form(studied)),
@@ -387,7 +389,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             "blend_": blended.parts,
             "settings_": settings,
             "seeds_": [member.rows.seed for member in members],
-            "backbone_": one_or_each(kinds),
+            "backbone_": one_or_each(kinds) if kinds else None,
             **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
@@ -407,16 +409,17 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     ) -> dict[str, Any]:
         """Fitted attributes that hold for nets alone and for blends alike."""
         capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
+        scheme = settings.scheme and settings.scheme.removesuffix("-mse")
         codec, encoder = _with_errors(data.codec, evidence), data.encoder
         return {
-            "capacity_": replace(capacity, scheme=settings.scheme.removesuffix("-mse")),
+            "capacity_": replace(capacity, scheme=scheme, read_from=settings.read_from),
             "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "background_": Background.of(evidence, data.samples.sample_shape),
             "encoder_": encoder,
             "seen_": see(evidence, data),
-            "scheme_": settings.scheme.removesuffix("-mse"),
+            "scheme_": scheme,
             "sample_shape_": data.samples.sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
@@ -437,14 +440,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         keep = weight > 0
         return outputs[keep], coded[keep], weight[keep]
 
-    def _recipe(self, settings: Settings, rows: Rows, codec: Codec, start: float) -> Recipe:
-        """How one kind of net is trained."""
+    def _recipe(self, settings: Any, rows: Rows, codec: Codec, start: float) -> Recipe:
+        """How one kind of net is trained, by settings of one net."""
         told = self._parameters
         optimizer, scheduler = optimizer_pair(told["optimizer"])
         limit, lam = settings.time_limit, settings.lambda_init
         config = TrainingConfig(
-            max_iter=settings.max_iter,  # type: ignore[arg-type]  # of one net
-            max_lr=settings.max_lr,  # type: ignore[arg-type]
+            max_iter=settings.max_iter,
+            max_lr=settings.max_lr,
             batch_size=settings.batch_size,
             optimizer=optimizer,
             scheduler=scheduler,
