@@ -41,7 +41,8 @@ def test_there_are_eight_architectures_under_three_schemes():
 def test_our_own_blends(name, task):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    model = make(name, task, max_iter=3, architecture="mlp", random_state=0).fit(X, y)
+    nets = {} if name == "fast" else {"max_iter": 3, "architecture": "mlp"}  # which it has not
+    model = make(name, task, **nets, random_state=0).fit(X, y)
     assert type(model) is TASKS[task]
     assert model.settings_.quality == name
     assert {share.name for share in model.settings_.blend} == set(TASKS[task]._qualities[name])

@@ -91,11 +91,12 @@ def test_the_form_of_the_loss_is_heard(data):
     assert difference.history_["loss"][0] != gap.history_["loss"][0]
 
 
-def test_n_permutations_0_is_the_tikhonov_scheme(data):
-    options = {"lambda_init": 2.0}  # the rule of the start looks at permutations all the same
-    a = fit(data, scheme="adacap", n_permutations=0, **options)
-    b = fit(data, scheme="tikhonov", **options)
-    np.testing.assert_array_equal(a.predict(data.X), b.predict(data.X))
+def test_no_permutations_are_another_scheme(data):
+    text = r"n_permutations must be .* at least 1 \(scheme='tikhonov' is without\), got 0\."
+    with pytest.raises(ValueError, match=text):
+        fit(data, n_permutations=0)
+    with_some, without = fit(data).history_[0], fit(data, scheme="tikhonov").history_[0]
+    assert set(with_some) - set(without) >= {"fit_permuted"}
 
 
 def test_lambda_starts_where_it_is_told(data):

@@ -9,7 +9,7 @@ from torch import nn
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
-from adacap.estimators.settings import CLASSIFICATION, REGRESSION, SCHEMES, Settings, resolve
+from adacap.estimators.settings import CLASSIFICATION, REGRESSION, SCHEMES, Settings, Share, resolve
 
 SMALL = {"width": 8, "max_iter": 3, "random_state": 0}
 
@@ -19,7 +19,7 @@ SMALL = {"width": 8, "max_iter": 3, "random_state": 0}
 
 @pytest.mark.parametrize("n_rows", [6, 200, 5000])
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+@pytest.mark.parametrize("quality", ["balanced", "best", "nets"])  # those with nets
 def test_autos_do_not_depend_on_the_scheme(kind, quality, scheme, n_rows):
     default = resolve(kind(quality=quality), n_rows)
     other = resolve(kind(quality=quality, scheme=scheme), n_rows)
@@ -27,7 +27,7 @@ def test_autos_do_not_depend_on_the_scheme(kind, quality, scheme, n_rows):
 
 
 @pytest.mark.parametrize("architecture", ["snn", Architecture("glu", dropout=0.5), nn.Identity])
-@pytest.mark.parametrize("quality", ["fast", "balanced", "best", "nets"])
+@pytest.mark.parametrize("quality", ["balanced", "best", "nets"])  # those with nets
 def test_autos_do_not_depend_on_the_architecture(kind, quality, architecture):
     default = resolve(kind(quality=quality), 200)
     other = resolve(kind(quality=quality, architecture=architecture), 200)
@@ -49,6 +49,48 @@ def test_bags_of_every_scheme_are_alike(kind, data):
             np.testing.assert_array_equal(one.rows.valid, other.rows.valid)
         assert model.history_["learning_rate"] == first.history_["learning_rate"]
         assert model.n_iter_ == first.n_iter_
+
+
+@pytest.mark.parametrize("name", ["width", "max_iter", "max_lr", "lambda_init"])
+def test_docstrings_tell_what_auto_is_alone_and_in_the_default_blend(name):
+    values = [getattr(resolve(AdaCapRegressor(quality=q), 500), name) for q in ("nets", "auto")]
+    alone, blended = values
+    text = " ".join(AdaCapRegressor.__doc__.split(f"    {name} : ")[1].split("\n    ")[1:9])
+    told = f"Auto is {alone:g}, and {blended:g} in the default blend."
+    assert told in " ".join(text.split())
+    values = [getattr(resolve(AdaCapClassifier(quality=q), 500), name) for q in ("nets", "auto")]
+    assert values[0] == values[1]
+
+
+def test_a_fit_without_nets_has_no_settings_of_nets(kind, data, tmp_path):
+    model = kind(quality=["ridge"], random_state=0).fit(data.X, data.target(kind))
+    settings = model.settings_
+    told = {row.partition(" ")[0] for row in str(settings).splitlines()}
+    assert not told & {"scheme", "architecture", "width", "max_iter", "max_lr", "lambda_init"}
+    assert (settings.scheme, settings.batch_size, settings.refit) == (None, None, None)
+    assert settings.auto == ("n_estimators", "validation")
+    assert (model.scheme_, model.backbone_, model.capacity().scheme) == (None, None, None)
+    model.save(tmp_path / "m.adacap")
+    again = adacap.load(tmp_path / "m.adacap")
+    assert (again.settings_, again.scheme_, again.backbone_) == (settings, None, None)
+    assert repr(again.capacity()) == repr(model.capacity())
+
+
+@pytest.mark.parametrize(
+    ("members", "weight", "source"),
+    [
+        (["nets", "ridge", "kernel"], {"nets": 0.0, "kernel": 0.4}, "nets"),
+        (["ridge", "nets:bins", "nets"], {"nets": 0.2, "nets:bins": 0.0}, "nets:bins"),
+        (["ridge", "kernel", "kernel:rank"], {"kernel:rank": 0.6, "kernel": 0.1}, "kernel:rank"),
+        (["ridge", "trees"], {"ridge": 1.0}, None),
+        (["nets", "kernel"], {"kernel": 1.0}, "kernel"),  # time was too short for nets
+    ],
+)
+def test_capacity_is_read_from_the_first_nets_or_the_heaviest_kernel(members, weight, source):
+    shares = [Share(name, w, 0.5, 0.1) for name, w in weight.items()]
+    settings = resolve(AdaCapRegressor(quality=members), 200)
+    found = replace(settings, blend=tuple(shares)).read_from
+    assert (found.name if found else None) == source
 
 
 def test_the_values_are_those_documented():

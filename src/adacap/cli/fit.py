@@ -58,7 +58,12 @@ MethodOption = Annotated[
 ]
 Members = Annotated[
     int | None,
-    typer.Option("--n-estimators", min=1, help="Nets alone, one per fold.", show_default="blend"),
+    typer.Option(
+        "--n-estimators",
+        min=1,
+        show_default="5",
+        help="Folds of a blend named by --method; else nets alone, one per fold.",
+    ),
 ]
 TargetTransform = Annotated[
     str | None,
@@ -261,7 +266,7 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 def _fit_rows(
     loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool, checkpoint: Any
 ) -> Any:
-    from adacap.cli.models import build, describe, enough_rows
+    from adacap.cli.models import build, describe, enough_rows, trains_nets
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
@@ -269,7 +274,8 @@ def _fit_rows(
         if not quiet and label != "Fitting on all rows":
             dependence = loaded.dependence.of(rows)
             say(f"Method: {describe(model, len(rows), dependence)}.")
-        model.set_params(callbacks=[ProgressBar(label)])
+        if trains_nets(model, len(rows)):
+            model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
         model.fit(
             loaded.X.take(rows), loaded.target.y[rows], sample_weight=loaded.weights(rows),
@@ -422,11 +428,15 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded) -> None:
+    from adacap.estimators._capacity_text import source_of
+
     facts = outcome.facts
     if facts["lambda"] is not None:
+        source = outcome.model.settings_.read_from
         say(
             f"λ {number(facts['lambda'], 3)}, {number(facts['effective_dof'], 3)} effective "
-            f"degrees of freedom on {facts['fitted_on']:,} rows."
+            f"degrees of freedom on {facts['fitted_on']:,} rows"
+            + ("." if source is None else f": read from {source_of(source)}.")
         )
     if report is not None:
         say(f"Report: {report}")

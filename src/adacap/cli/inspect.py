@@ -60,7 +60,7 @@ def inspect(
     if as_json:
         print_json({**facts, "capacity": _readings(readings)})
         return
-    _print(facts, str(file.settings))
+    _print(facts, str(file.settings), file.settings.read_from)
     if readings is not None:
         say()
         say(str(readings))
@@ -90,6 +90,7 @@ def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
         "n_parameters": _count_parameters(file.tensors),
         "lambda": lam,
         "effective_dof": dof,
+        "read_from": None if (share := file.settings.read_from) is None else _share(share),
         "training": [_training(member) for member in members],
         "intervals": _intervals(file),
         "preprocessing": model["encoder"]["policy"],
@@ -199,16 +200,19 @@ def _readings(capacity: Any) -> dict[str, Any] | None:
 # ------------------------------------------------------------------------------ printing
 
 
-def _print(facts: dict[str, Any], settings: str) -> None:
+def _print(facts: dict[str, Any], settings: str, source: Share | None) -> None:
+    from adacap.estimators._capacity_text import source_of
+
     nets = "1 net" if facts["n_networks"] == 1 else f"{facts['n_networks']} nets"
     if facts["blend"]:
         n_members = sum(share["weight"] > 0 for share in facts["blend"])
         members = f"blend of {n_members} member{'s' * (n_members > 1)}"
-        nets = f"{members}, {nets} among them" if facts["n_networks"] else members
+        nets = f"{members}, {nets if facts['n_networks'] else 'no nets'} among them"
     say(f"{facts['file']} ({size_of(facts['bytes'])}), written by adacap {facts['adacap_version']}")
+    scheme = f", scheme {facts['scheme']}" if facts["n_networks"] else ""
     say(
-        f"{facts['estimator']} ({facts['task']}), {nets}, {facts['n_parameters']:,} parameters, "
-        f"scheme {facts['scheme']}{_backbone(facts['backbone'])}"
+        f"{facts['estimator']} ({facts['task']}), {nets}, {facts['n_parameters']:,} parameters"
+        f"{scheme}{_backbone(facts['backbone'])}"
     )
     origin = facts["provenance"]
     say(
@@ -220,7 +224,8 @@ def _print(facts: dict[str, Any], settings: str) -> None:
     say(f"Held out: {facts['split']}")
     if facts["lambda"] is not None:
         dof = number(facts["effective_dof"], 3)
-        say(f"λ {number(facts['lambda'], 3)}, {dof} effective degrees of freedom")
+        read = "" if source is None else f", read from {source_of(source)}"
+        say(f"λ {number(facts['lambda'], 3)}, {dof} effective degrees of freedom{read}")
     if facts["intervals"] is not None:
         what = "Sets" if facts["task"] == "classification" else "Intervals"
         say(f"{what} of 90 % by {facts['intervals']}")

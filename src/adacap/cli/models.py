@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "build", "column_doubts", "describe", "enough_rows", "fitted_encoder",
-    "repeated_rows", "split",
+    "repeated_rows", "split", "trains_nets",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -93,6 +93,13 @@ def describe(model: Any, n_rows: int, dependence: dict[str, Any] | None = None) 
         return f"{name}, a blend in {n} folds of {', '.join(settings.members)}"
     folds = " (one per fold)" if settings.validation == "folds" else ""
     return f"{name}, {n} {'net' if n == 1 else 'nets'}{folds}"
+
+
+def trains_nets(model: Any, n_rows: int) -> bool:
+    """Whether a fit on so many rows trains nets, whose steps can be shown."""
+    from adacap.estimators.quality import plan_of
+
+    return plan_of(model, n_rows).has_nets
 
 
 def _row_split(model: Any, n_rows: int, dependence: dict[str, Any] | None) -> Any:

@@ -232,11 +232,11 @@ def _seen(model: Any) -> int:
     """Rows that the nets can look at, each in an order of its own."""
     from adacap.estimators.settings import resolve
 
-    settings = resolve(model, _MANY_ROWS)
+    settings: Any = resolve(model, _MANY_ROWS)  # as nets would have them, if there are any
     if isinstance(model.max_iter, str) and model.max_iter != "auto":
         return _MANY_ROWS  # epochs, bounded by time
     steps = settings.max_iter if isinstance(settings.max_iter, tuple) else (settings.max_iter,)
-    return settings.batch_size * max(steps) * settings.n_estimators
+    return int(settings.batch_size * max(steps) * settings.n_estimators)
 
 
 def _mask(target: Target) -> Any:

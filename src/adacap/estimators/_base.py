@@ -49,7 +49,7 @@ from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown
 from adacap.estimators.provenance import Provenance
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES
+from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
 from adacap.estimators.readings import spelled_out
 from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
@@ -72,7 +72,7 @@ from adacap.estimators.sklearn_callbacks import (
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds, tell_large
-from adacap.exceptions import suggest
+from adacap.exceptions import suggest, warn_caller
 from adacap.progress import Steps
 from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
@@ -338,7 +338,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(is_blend=settings.members != NETS_ALONE),
+            self._all_callbacks(Plan(settings.quality, settings.members)),
             self.members_ if going_on else (),
             checkpoint,
         )
@@ -383,10 +383,12 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             )
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))
-        studied = blended.studied(data.rows, fit_intercept=settings.fit_intercept)
+        studied = blended.studied(data.rows, fit_intercept=bool(settings.fit_intercept))
         evidence = Evidence(studied, data.rows, None, data.aside, False, blended, *data.dependences)
         members = blended.members
         kinds = [self._backbone_spec(settings.of_net(k)) for k in range(settings.n_estimators)]
+        if not blended.nets:  # those that were planned may have been too slow, or not worth it
+            settings, kinds = settings.without_nets(), []
         return {
             **summary(blended.nets, History()),
             **({} if blended.nets else _closed_form(studied)),
@@ -395,13 +397,18 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             "blend_": blended.parts,
             "settings_": settings,
             "seeds_": [member.rows.seed for member in members],
-            "backbone_": one_or_each(kinds),
+            "backbone_": one_or_each(kinds) if kinds else None,
             **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
-    def _all_callbacks(self, *, is_blend: bool) -> tuple[Callback, ...]:
+    def _all_callbacks(self, plan: Plan) -> tuple[Callback, ...]:
+        if self.callbacks and not plan.has_nets:
+            warn_caller(
+                f"callbacks hear of the training of nets, and quality={self.quality!r} trains "
+                "none: they are not called."
+            )
         own = [*(self.callbacks or ()), *steps_for(self)]
-        if self.verbose and not is_blend:  # which shows its members instead
+        if self.verbose and not plan.is_blend:  # which shows its members instead
             own.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
         return tuple(own)
 
@@ -410,16 +417,17 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     ) -> dict[str, Any]:
         """Fitted attributes that hold for nets alone and for blends alike."""
         capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
+        scheme = settings.scheme and settings.scheme.removesuffix("-mse")
         codec, encoder = _with_errors(data.codec, evidence), data.encoder
         return {
-            "capacity_": replace(capacity, scheme=settings.scheme.removesuffix("-mse")),
+            "capacity_": replace(capacity, scheme=scheme, read_from=settings.read_from),
             "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "background_": Background.of(evidence, data.samples.sample_shape),
             "encoder_": encoder,
             "seen_": see(evidence, data),
-            "scheme_": settings.scheme.removesuffix("-mse"),
+            "scheme_": scheme,
             "sample_shape_": data.samples.sample_shape,
             "n_features_in_": len(encoder.columns_),
             **({"classes_": codec.classes} if isinstance(codec, ClassCodec) else {}),
@@ -440,14 +448,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         keep = weight > 0
         return outputs[keep], coded[keep], weight[keep]
 
-    def _recipe(self, settings: Settings, rows: Rows, codec: Codec, start: float) -> Recipe:
-        """How one kind of net is trained."""
+    def _recipe(self, settings: Any, rows: Rows, codec: Codec, start: float) -> Recipe:
+        """How one kind of net is trained, by settings of one net."""
         told = self._parameters
         optimizer, scheduler = optimizer_pair(told["optimizer"])
         limit, lam = settings.time_limit, settings.lambda_init
         config = TrainingConfig(
-            max_iter=settings.max_iter,  # type: ignore[arg-type]  # of one net
-            max_lr=settings.max_lr,  # type: ignore[arg-type]
+            max_iter=settings.max_iter,
+            max_lr=settings.max_lr,
             batch_size=settings.batch_size,
             optimizer=optimizer,
             scheduler=scheduler,

@@ -11,8 +11,9 @@ from adacap.text import table_lines
 
 if TYPE_CHECKING:
     from adacap.estimators.capacity import Capacity
+    from adacap.estimators.settings import Share
 
-__all__ = ["as_html", "as_text", "lines_of", "remarks_of"]
+__all__ = ["as_html", "as_text", "lines_of", "remarks_of", "source_of"]
 
 _LOSSES = {
     "rmse": "RMSE in standard deviations of the target",
@@ -76,10 +77,32 @@ def _p(value: float | None, n_permutations: int) -> str:
 
 
 def _title(capacity: Capacity) -> str:
-    nets = f", {len(capacity.members)} nets" if len(capacity.members) > 1 else ""
+    n_nets, read_from = len(capacity.members), capacity.read_from
     same = capacity.n_rows - capacity.n_distinct
     rows = f"{capacity.n_rows} rows" + (f" ({same} repeated)" if same else "")
-    return f"Capacity of {capacity.estimator}, scheme {capacity.scheme}, {rows}{nets}"
+    scheme = "" if capacity.scheme is None else f", scheme {capacity.scheme}"
+    nets = f", {n_nets} nets" if n_nets > 1 else ""
+    if read_from is None:
+        return f"Capacity of {capacity.estimator}{scheme}, {rows}{nets}"
+    return (
+        f"Capacity of {capacity.estimator}, {rows}, read from {source_of(read_from)}{scheme}{nets}"
+    )
+
+
+def source_of(share: Share) -> str:
+    """The member of a blend that something was read from, and what it counts, in words.
+
+    Examples
+    --------
+    >>> from adacap.estimators.settings import Share
+    >>> source_of(Share("kernel", 0.25, 0.7, 0.1))
+    'kernel, 25 % of the blend'
+    >>> source_of(Share("nets:bins", 0.0, 0.7, 0.1))
+    'nets:bins, which has no weight in this blend'
+    """
+    if share.weight:
+        return f"{share.name}, {100 * share.weight:.0f} % of the blend"
+    return f"{share.name}, which has no weight in this blend"
 
 
 def as_text(capacity: Capacity) -> str:

@@ -12,6 +12,7 @@ import torch
 
 from adacap.core.diagnostics import cook_distance
 from adacap.estimators._capacity_text import as_html, as_text, remarks_of
+from adacap.estimators.settings import Share
 
 __all__ = ["Capacity", "InfluentialRow", "MemberCapacity"]
 
@@ -72,7 +73,9 @@ class Capacity:
 
     Attributes
     ----------
-    estimator, scheme : str
+    estimator : str
+    scheme : str or None
+        None where no nets were trained.
     n_rows, n_distinct : int
         Rows of the training table, and different ones among them.
     n_solved : float
@@ -102,6 +105,9 @@ class Capacity:
         Share of its own label in the fit of a row, the intercept included.
     permuted_fits : ndarray of shape (T,)
         Fit of each permutation, mean over members.
+    read_from : Share or None
+        The member of a blend that all this was read from, with its weight, which may be 0. None
+        for nets alone, and where no member has an output layer.
 
     Examples
     --------
@@ -116,7 +122,7 @@ class Capacity:
     """
 
     estimator: str
-    scheme: str
+    scheme: str | None
     n_rows: int
     n_distinct: int
     n_solved: float
@@ -131,6 +137,7 @@ class Capacity:
     residuals: Floats
     leverage: Floats
     permuted_fits: Floats
+    read_from: Share | None = None
 
     # ------------------------------------------------------------------ means over members
 

@@ -5,6 +5,7 @@ A model file is held against it too, so nothing here imports torch before a valu
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -65,6 +66,10 @@ def _is_positive(value: Any) -> bool:
     return _is_real(value) and 0 < value < inf
 
 
+def _is_penalty(value: Any) -> bool:
+    return _is_real(value) and 1e-30 <= value <= 1e30  # which float32 holds with its square root
+
+
 def _integer(least: int) -> Kind:
     return Kind(f"an integer of at least {least}", lambda v: _is_int(v) and v >= least)
 
@@ -102,6 +107,24 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not isinstance(value, str) and not _is_module(value)
 
 
+def _builds_modules(value: Any) -> bool:
+    """Whether something can be called with one argument and give a module, as far as one sees."""
+    if isinstance(value, type):
+        torch = sys.modules.get("torch")
+        return torch is not None and issubclass(value, torch.nn.Module)
+    return _is_function(value) and _takes_one(value)
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind(0)
+    except TypeError:
+        return False
+    except ValueError:  # of a function without a signature
+        return True
+    return True
+
+
 def _optimizers() -> Collection[str]:
     from adacap.training.config import OPTIMIZERS
 
@@ -133,7 +156,7 @@ def _is_device(value: Any) -> bool:
     import torch
 
     try:
-        return isinstance(value, str) and bool(torch.device(value))
+        return isinstance(value, str) and torch.device(value).type != "meta"  # which holds nothing
     except RuntimeError:
         return False
 
@@ -225,7 +248,7 @@ CONSTRAINTS: dict[str, Constraint] = {
             Kind("one of {names}", _is_architecture, BACKBONES),
             Kind("an Architecture", lambda v: isinstance(v, Architecture)),
             _listing("a list of these", _is_architecture),
-            Kind("a function d_in -> nn.Module", _is_function),
+            Kind("a function d_in -> nn.Module", _builds_modules),
         ),
         "auto",
     ),
@@ -258,13 +281,15 @@ CONSTRAINTS: dict[str, Constraint] = {
     ),
     "weight_decay": Constraint((AUTO, NOT_NEGATIVE), "auto"),
     "refit": Constraint((AUTO, _name("net", "head", "none")), "auto"),
-    "n_permutations": Constraint((_integer(0),), 16),
+    "n_permutations": Constraint(
+        (Kind("an integer of at least 1 (scheme='tikhonov' is without)", _integer(1).test),), 16
+    ),
     "lambda_init": Constraint(
         (
             AUTO,
             _name("max_sensitivity", "published"),
-            POSITIVE,
-            _listing("a sequence of at least 2 positive numbers", _is_positive, 2),
+            Kind("a positive number from 1e-30 to 1e30", _is_penalty),
+            _listing("a sequence of at least 2 of these", _is_penalty, 2),
         ),
         "auto",
     ),
@@ -331,10 +356,11 @@ MLR_CONSTRAINTS: dict[str, Constraint] = {
     **{
         name: CONSTRAINTS[name]
         for name in (
-            "n_permutations", "max_iter", "max_lr", "batch_size", "preprocessing", "time_limit",
+            "max_iter", "max_lr", "batch_size", "preprocessing", "time_limit",
             "device", "random_state", "callbacks", "verbose",
         )
     },
+    "n_permutations": Constraint((_integer(0),), 16),  # 0 in an ablation of the supplement
     "depth": _DEPTH,
     "width": Constraint((_integer(1),), 1024),
     "scheme": Constraint((_name(*SCHEMES, *MSE_SCHEMES),), "adacap-gap"),

@@ -36,11 +36,12 @@ def make(
     name : str
         An architecture, alone for the regular net or after ``adacap-`` or ``tikhonov-``: for
         example ``"snn"``, ``"adacap-snn"``, ``"tikhonov-fast-mlp"``. ``adacap.nn.PRESETS`` lists
-        all. These are trained by the paper's protocol. ``"fast"`` and ``"balanced"`` are bags of
-        five small nets, one per fold; see ``docs/SPEED.md``. ``"mlr-1"`` to ``"mlr-4"``,
-        ``"bag-mlr-1"``, ``"bag-mlr-2"``, ``"ens-mlr"``, ``"best-mlr"`` and ``"top5-mlr"`` are the
-        nets and ensembles of the 2021 supplement; ``"mlr-1-2021"`` to ``"mlr-4-2021"`` are its
-        single nets as the code published with it trained them.
+        all. These are trained by the paper's protocol. ``"fast"``, ``"balanced"`` and ``"best"``
+        are blends of members of several kinds, of which fast has no nets; ``"nets"`` and
+        ``"fast-nets"`` are nets alone. ``"mlr-1"`` to ``"mlr-4"``, ``"bag-mlr-1"``,
+        ``"bag-mlr-2"``, ``"ens-mlr"``, ``"best-mlr"`` and ``"top5-mlr"`` are the nets and
+        ensembles of the 2021 supplement; ``"mlr-1-2021"`` to ``"mlr-4-2021"`` are its single nets
+        as the code published with it trained them.
     task : {"regression", "classification"}, default="regression"
     **overrides
         Any parameter of the estimator, to depart from these settings. Besides, for what the

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from adacap.estimators._capacity_text import lines_of
+from adacap.estimators._capacity_text import lines_of, source_of
 from adacap.estimators.background import Background
 from adacap.estimators.capacity import Capacity
 from adacap.tables.columns import Floats
@@ -102,8 +102,15 @@ def facts_of(estimator: Any) -> list[Line]:
         ("fitted on", f"{made.n_rows:,} rows, {columns}"),
         (what[0], f"{what[1]}, in {made.fit_seconds:.2g} s"),
         *_score(estimator),
+        *_source(estimator.capacity()),
         *((name, value) for name, value, _ in lines_of(estimator.capacity())),
     ]
+
+
+def _source(capacity: Capacity) -> Iterator[Line]:
+    """The member of a blend that the readings which follow speak of."""
+    if capacity.read_from is not None:
+        yield "capacity read from", source_of(capacity.read_from)
 
 
 def _score(estimator: Any) -> Iterator[Line]:

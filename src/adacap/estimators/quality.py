@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASS_NETS", "CLASS_QUALITIES", "FOURIER", "KINDS_OF_NETS", "MANY_ROWS", "MEMBERS", "NETS",
-    "NETS_ALONE", "QUALITIES", "Plan", "nets_in", "plan_of",
+    "NETS_ALONE", "QUALITIES", "Plan", "is_of_nets", "nets_in", "plan_of",
 ]  # fmt: skip
 
 NETS_ALONE = ("nets",)
@@ -85,6 +85,17 @@ _NOT_OF_FOURIER = (
 )  # fmt: skip
 
 
+def is_of_nets(member: str) -> bool:
+    """Whether a member of this name is a bag of nets.
+
+    Examples
+    --------
+    >>> is_of_nets("nets:bins"), is_of_nets("kernel")
+    (True, False)
+    """
+    return member.partition(":")[0] in KINDS_OF_NETS
+
+
 class Plan(NamedTuple):
     """Quality and members of a fit."""
 
@@ -97,14 +108,9 @@ class Plan(NamedTuple):
         return self.members != NETS_ALONE
 
     @property
-    def kinds(self) -> set[str]:
-        """Kinds of the members, whatever they see rows in."""
-        return {member.partition(":")[0] for member in self.members}
-
-    @property
     def has_nets(self) -> bool:
         """Whether a net is trained."""
-        return not self.kinds.isdisjoint(KINDS_OF_NETS)
+        return any(map(is_of_nets, self.members))
 
 
 def plan_of(
@@ -184,7 +190,7 @@ def _plain(value: Any) -> Any:
 
 def _refuse_without_effect(estimator: AdaCapBase, plan: Plan) -> None:
     """Refuse parameters of nets where no net would hear of them."""
-    if "nets" in plan.kinds:
+    if any(member.partition(":")[0] == "nets" for member in plan.members):
         return
     inert = [name for name in _OF_NETS if name not in _OF_FOLDS]
     told, what = estimator._parameters, "trains none"

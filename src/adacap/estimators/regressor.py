@@ -65,27 +65,27 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         names the members of a blend by kind and encoding: ``["kernel", "nets:bins"]``. Auto is
         balanced, or nets with ``X_val`` or any parameter that describes nets: ``architecture`` to
         ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. Beside a
-        quality they describe the nets of its blend; those that leave no folds are refused.
+        quality they describe the nets of its blend; those that leave no folds are refused, and so
+        is what describes nets beside a quality that trains none, as fast does.
     architecture : str, Architecture, list of these or callable, default="auto"
         ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, ``"fourier"``, or a name with options:
-        ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is glu for regression, and mlp
-        with dropout 0.2 and batch norm for classification. The members of a bag take the items of
-        a list in turn. A callable gets the number of encoded columns (or the shape of one sample)
-        and returns an ``nn.Module`` that maps a batch to ``(n, J)``.
+        ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is glu. The members of a bag
+        take the items of a list in turn. A callable gets the number of encoded columns (or the
+        shape of one sample) and returns an ``nn.Module`` that maps a batch to ``(n, J)``.
     scheme : {"auto", "adacap", "adacap-gap", "tikhonov", "plain"}, default="auto"
         ``"adacap"``: closed-form output layer and MLR loss; ``"adacap-gap"``: the same with the
         absolute gap of the paper's appendix in the loss; ``"tikhonov"``: the output layer alone;
         ``"plain"``: an ordinary net. Any of them with ``"-mse"`` at the end is trained on the mean
-        squared error, not its root. Auto is adacap for regression, plain for classification.
+        squared error, not its root. Auto is adacap.
     width : int or "auto", default="auto"
-        Size of the hidden layers, of named architectures. Auto is 128 for nets alone; for nets of
-        a blend ``settings_`` tells what this and the other autos are.
+        Size of the hidden layers, of named architectures. Auto is 128, and 64 in the default
+        blend. What this and the autos below are in the default blend holds for up to 2000 rows;
+        beyond them, and with other qualities, ``settings_`` tells.
     depth : int, list of int or None, default=None
         Number of hidden layers or blocks; None is the usual one of the architecture. The members
         of a bag take the items of a list in turn.
     n_estimators : int or "auto", default="auto"
-        Nets whose outputs are averaged, and folds of a blend. Auto is 5 (fewer below 10 rows), and
-        1 for classification by nets alone.
+        Nets whose outputs are averaged, and folds of a blend. Auto is 5 (fewer below 10 rows).
     preprocessing : {"default", "paper", "none"} or dict, default="default"
         How columns become numbers: a policy of :class:`TableEncoder`, or its options, such as
         ``{"read_text": False}`` for text that stays text even where it spells numbers.
@@ -101,32 +101,32 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         Yeo-Johnson or none: none unless the target is skewed and a small blend of a kernel and
         trees errs at least 5 % less out of fold with a transform, in units of the target.
     max_iter : int, str or "auto", default="auto"
-        Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 130 for regression, 200 for
-        classification.
+        Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 130, and 80 in the default
+        blend.
     max_lr : float or "auto", default="auto"
-        Highest learning rate. Auto is 0.03 for regression, 0.01 for classification.
+        Highest learning rate. Auto is 0.03, and 0.05 in the default blend.
     batch_size : int or "auto", default="auto"
-        Rows of a step. Auto is 512 for regression, 2048 for classification.
+        Rows of a step. Auto is 512.
     optimizer : str, callable or pair, default="adamw"
         Any torch optimiser by name, or ``(param_groups, lr=...) -> Optimizer``, with the One-Cycle
         schedule. A pair ``(optimizer, scheduler)`` has another one: ``"onecycle"``, ``"cosine"``,
         ``"linear"``, ``"constant"``, ``(optimizer, n_steps) -> LRScheduler`` or None.
     weight_decay : float or "auto", default="auto"
-        On the backbone, never on λ. Auto is ``min(3, 1500 / n)`` for regression, with n rows
-        that a net is trained on, and 0 for classification.
+        On the backbone, never on λ. Auto is ``min(3, 1500 / n)``, with n rows that a net is
+        trained on.
     refit : {"auto", "net", "head", "none"}, default="auto"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
-        the best iteration, then solve the output layer; ``"head"``: solve the output layer;
-        ``"none"``: nothing. Auto is net where at least a tenth of the rows is held out, unless
-        there is a net per fold or ``warm_start=True``; else head.
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer, which
+        plain nets have not; ``"none"``: nothing. Auto is net where at least a tenth of the rows is
+        held out, unless there is a net per fold or ``warm_start=True``; else head.
     n_permutations : int, default=16
-        Permuted label sets of the MLR loss, drawn once.
+        Permuted label sets of the MLR loss, drawn once. Of the adacap schemes alone.
     lambda_init : float, "max_sensitivity", "published", sequence or "auto", default="auto"
         Start of λ: a number, or the paper's rule on the first minibatch, which chooses among 12
         values from 0.1 to 10⁴ or among those of a sequence; ``"published"`` is that of the code
-        of 2021. Auto is 3 for regression, the rule for classification.
+        of 2021. Auto is 3, and 1 in the default blend. Plain nets have no λ.
     fit_intercept : bool, default=True
-        Unpenalised intercept of the output layer.
+        Unpenalised intercept of the closed-form output layer; plain nets have one anyway.
     time_limit : float or None, default=None
         Seconds after which training stops; a model is returned all the same. A blend leaves out
         the last of its members when time runs short.
@@ -137,7 +137,8 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     random_state : int, RandomState, Generator or None, default=None
         Fixes every random choice; with the same integer a fit gives the same model.
     callbacks : sequence of Callback or None, default=None
-        See :mod:`adacap.training`.
+        What hears of the training of nets, see :mod:`adacap.training`; a warning tells where none
+        are trained.
     verbose : int or bool, default=0
         1 shows progress.
 
@@ -167,10 +168,10 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         Steps run.
     best_iter_ : int
         Step that was kept, of the first member.
-    scheme_ : str
-        The scheme, as in ``settings_``, whatever the loss.
-    backbone_ : BackboneSpec or tuple of BackboneSpec
-        One for all members, or one for each where they differ.
+    scheme_ : str or None
+        The scheme, as in ``settings_``, whatever the loss; None where no nets were trained.
+    backbone_ : BackboneSpec, tuple of BackboneSpec or None
+        One for all members, or one for each where they differ; None where no nets were trained.
     encoder_ : TableEncoder
         What happens to each column; ``encoder_.summary()`` lists it.
     capacity_ : Capacity

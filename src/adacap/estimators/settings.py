@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
 from adacap.estimators.preprocessing import encoder_options
-from adacap.estimators.quality import nets_in, plan_of
+from adacap.estimators.quality import is_of_nets, nets_in, plan_of
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
@@ -121,7 +121,7 @@ class Settings:
 
     Members of a bag may differ in ``architecture``, ``depth``, ``max_iter`` and ``max_lr``: these
     then hold a tuple with one value per net that was kept. None means "not used", or that the
-    estimator has no such parameter.
+    estimator has no such parameter; of a fit that trained no nets, all that describes nets is None.
 
     Attributes
     ----------
@@ -181,24 +181,24 @@ class Settings:
     scheme: Literal[
         "adacap", "adacap-gap", "tikhonov", "plain",
         "adacap-mse", "adacap-gap-mse", "tikhonov-mse", "plain-mse",
-    ]  # fmt: skip
-    architecture: Architecture | str | tuple[Architecture | str, ...]
+    ] | None  # fmt: skip
+    architecture: Architecture | str | tuple[Architecture | str, ...] | None
     width: int | None
     depth: int | tuple[int | None, ...] | None
     n_estimators: int
     preprocessing: str
     validation: float | Literal["folds"]
     calibration_fraction: float | None
-    max_iter: int | tuple[int, ...]
-    max_lr: float | tuple[float, ...]
-    batch_size: int
-    optimizer: str
+    max_iter: int | tuple[int, ...] | None
+    max_lr: float | tuple[float, ...] | None
+    batch_size: int | None
+    optimizer: str | None
     scheduler: str | None
-    weight_decay: float
-    refit: Literal["net", "head", "none"]
-    n_permutations: int
-    lambda_init: float | tuple[float, ...] | Literal["max_sensitivity", "published"]
-    fit_intercept: bool
+    weight_decay: float | None
+    refit: Literal["net", "head", "none"] | None
+    n_permutations: int | None
+    lambda_init: float | tuple[float, ...] | Literal["max_sensitivity", "published"] | None
+    fit_intercept: bool | None
     time_limit: float | None
     select_by: Literal["loss", "auc", "r2"] | None = None
     structured_dither: float | None = None
@@ -264,6 +264,24 @@ class Settings:
         }
         return replace(self, **chosen)
 
+    @property
+    def read_from(self) -> Share | None:
+        """The member of a blend that λ and capacity were read from; None for nets alone.
+
+        The first member of nets that was trained, with or without weight; else the heaviest
+        kernel.
+        """
+        trained = {share.name: share for share in self.blend}
+        nets = [trained[name] for name in self.members if name in trained and is_of_nets(name)]
+        kernels = [share for share in self.blend if share.name.partition(":")[0] == "kernel"]
+        return next(iter([*nets, *kernels]), None)
+
+    def without_nets(self) -> Settings:
+        """The same settings of a fit that trained no nets."""
+        auto = tuple(name for name in self.auto if name not in _DESCRIBE_NETS)
+        none: dict[str, Any] = dict.fromkeys(_DESCRIBE_NETS)
+        return replace(self, **none, auto=auto)
+
     def to_dict(self) -> dict[str, Any]:
         """Settings as plain data, for a model file."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -287,6 +305,7 @@ class Settings:
             if isinstance(found[name], tuple) and len(found[name]) != n_kept:
                 raise ValueError(f"{name} has no value for each net: {found[name]!r}.")
         found["blend"] = tuple(Share(**share) for share in found["blend"])
+        _check_nets(found)
         if found["split_by"] not in ((), ("group",), ("time",), ("group", "time")):
             raise ValueError(f"split_by is {found['split_by']!r}.")
         if found["target_transform"] == ():
@@ -297,6 +316,21 @@ class Settings:
 
 
 _PER_NET = ("architecture", "depth", "max_iter", "max_lr")
+_DESCRIBE_NETS = (
+    "scheme", "architecture", "width", "depth", "max_iter", "max_lr", "batch_size", "optimizer",
+    "scheduler", "weight_decay", "refit", "n_permutations", "lambda_init", "fit_intercept",
+    "select_by",
+)  # fmt: skip
+_MAY_BE_NONE = ("width", "depth", "scheduler", "select_by")  # with nets too
+
+
+def _check_nets(found: Mapping[str, Any]) -> None:
+    """Refuse settings of nets where none were trained, and nets without settings."""
+    has_nets = not found["blend"] or any(is_of_nets(share.name) for share in found["blend"])
+    for name in _DESCRIBE_NETS:
+        is_none = found[name] is None
+        if is_none == has_nets and not (is_none and name in _MAY_BE_NONE):
+            raise ValueError(f"{name} is {found[name]!r}, with{'' if has_nets else 'out'} nets.")
 
 
 def _text(value: Any) -> str:
@@ -311,13 +345,15 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
     return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
 
 
-def _describe(architecture: Architecture | str) -> Any:
-    if isinstance(architecture, str):
+def _describe(architecture: Architecture | str | None) -> Any:
+    if architecture is None or isinstance(architecture, str):
         return architecture
     return {"name": architecture.name, "options": dict(architecture.options)}
 
 
-def _restore(data: Any) -> Architecture | str:
+def _restore(data: Any) -> Architecture | str | None:
+    if data is None:
+        return None
     name = data if isinstance(data, str) else data["name"]
     is_known = not isinstance(data, str) and name in BACKBONES  # else registered elsewhere
     return Architecture(name, **data["options"]) if is_known else str(name)

@@ -359,6 +359,8 @@ def _settings(model: Json) -> Settings:
         turns = [k % max(1, settings.n_estimators) for k in range(len(model["members"]))]
         turns = turns if model["blend"] else list(range(len(turns)))
         of_nets = [settings.of_net(k) for k in turns]
+    scheme = settings.scheme and settings.scheme.removesuffix("-mse")
+    require(scheme == model["scheme"], f"its settings have the scheme {shown(scheme)}.")
     stored = model["settings"]["architecture"]
     waves = _groups_of_waves(model)
     for k, own, member in zip(turns, of_nets, model["members"], strict=True):

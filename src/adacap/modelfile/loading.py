@@ -169,6 +169,7 @@ def _fitted(
             file.capacity, members if readings is None else readings.studied, provenance,
             estimator=model["estimator"], scheme=model["scheme"], loss=codec.loss,
             n_features=members[0].width if readings is None else readings.n_features,
+            read_from=file.settings.read_from,
         ),
         "provenance_": provenance,
         "background_": restore_background(file.background),
@@ -198,12 +199,12 @@ def _made_of(
         earlier = History(model["earlier_history"])
         return {**summary(members, earlier), "blend_": (), "backbone_": one_or_each(specs)}
     parts = _parts(file, members, frozen)
-    kinds = [_spec_in(file.settings.of_net(k)) for k in range(file.settings.n_estimators)]
+    kinds = _specs_in(file.settings)
     return {
         "members_": tuple(members),
         "network_": blend_module(parts),
         "blend_": parts,
-        "backbone_": specs[0] if file.factory is not None else one_or_each(kinds),
+        "backbone_": specs[0] if file.factory is not None else kinds and one_or_each(kinds),
         "lambda_": readings.lambda_,
         "effective_dof_": readings.effective_dof,
         "history_": History(readings.history),
@@ -226,8 +227,15 @@ def _parts(
     return tuple(found)
 
 
+def _specs_in(settings: Settings) -> list[BackboneSpec] | None:
+    """Backbones of nets, which a blend need not have kept; None where none were trained."""
+    if settings.architecture is None:
+        return None
+    return [_spec_in(settings.of_net(k)) for k in range(settings.n_estimators)]
+
+
 def _spec_in(settings: Settings) -> BackboneSpec:
-    """Backbone of one kind of net, which a blend need not have."""
+    """Backbone of one kind of net."""
     architecture, depth = settings.architecture, settings.depth
     if not isinstance(architecture, Architecture):
         return BackboneSpec(None, factory=str(architecture))

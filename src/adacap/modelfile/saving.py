@@ -203,7 +203,7 @@ def _describe_group(estimator: AdaCapBase, group: Group | Frozen) -> Json:
 def _describe_head(estimator: AdaCapBase) -> Json:
     if not estimator.members_:
         kind = "linear" if estimator.scheme_ == "plain" else "tikhonov"
-        return {"kind": kind, "fit_intercept": estimator.settings_.fit_intercept}
+        return {"kind": kind, "fit_intercept": estimator.settings_.fit_intercept is not False}
     head = estimator.members_[0].group.nets.head
     return {
         "kind": "linear" if isinstance(head, LinearHead) else "tikhonov",

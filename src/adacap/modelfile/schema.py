@@ -103,7 +103,7 @@ _MODEL = {
     "settings": Settings,
     "encoder": _ENCODER,
     "codec": dict[str, Any],
-    "scheme": set(SCHEMES),
+    "scheme": Literal[SCHEMES] | None,  # None where no nets were trained
     "sample_shape": list[int] | None,
     "groups": [dict[str, Any]],
     "head": {"kind": {"tikhonov", "linear"}, "fit_intercept": bool},

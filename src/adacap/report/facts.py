@@ -32,11 +32,8 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
         "rows to test on": n_test,
         "columns": estimator.n_features_in_,
         "columns as the net sees them": estimator.encoder_.n_features_out_,
-        "scheme": estimator.scheme_,
-        "backbone": _backbone(estimator),
         **({"members of the blend": len(blend)} if blend else {}),
-        "nets": len(members),
-        "iterations": estimator.n_iter_,
+        **(_of_nets(estimator) if members else {"nets": _no_nets(estimator)}),
         "seconds to fit": in_seconds(made.fit_seconds),
         "trained": made.created.replace("T", " ").removesuffix("+00:00") + " UTC",
     }
@@ -49,6 +46,19 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
     elif targets > 1:
         found["targets"] = targets
     return found
+
+
+def _of_nets(estimator: Any) -> dict[str, object]:
+    return {
+        "scheme": estimator.scheme_,
+        "backbone": _backbone(estimator),
+        "nets": len(estimator.members_),
+        "iterations": estimator.n_iter_,
+    }
+
+
+def _no_nets(estimator: Any) -> str:
+    return "none" if estimator.scheme_ is None else "none: those trained have no weight"
 
 
 def _backbone(estimator: Any) -> str:

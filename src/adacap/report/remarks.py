@@ -82,7 +82,7 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
             "stays unexplained on test rows."
         )
     press = estimator.capacity().press_r2
-    if press is not None and press - r2 > 0.2:
+    if estimator.members_ and press is not None and press - r2 > 0.2:
         yield (
             f"The hidden layers have learned rows by heart: R² is {press:.2f} when a row is left "
             f"out of the output layer alone, and {r2:.2f} on test rows. More nets "
