@@ -113,7 +113,8 @@ def fit_boosting(
     SymmetricTrees(k=2, d_in=1, n_trees=5, depth=4, n_out=1)
     """
     settings = settings or BoostingSettings()
-    growth, trees = _Growth(data, settings), []
+    growth = _Growth(data, settings)
+    trees: list[tuple[Tensor, Tensor, Tensor]] = []
     for t in range(settings.n_trees):
         if trees and data.seconds_left < 0:
             break

@@ -159,13 +159,13 @@ def _in_folds(
     def fold(k: int, n_trees: int) -> _Grown:
         rows = data.train_rows(k).cpu().numpy()
         w = None if data.weight is None else data.weight.cpu().numpy()[rows].astype(np.float64)
-        grown: _Grown = grow(x[rows], y[rows], w, (data.seed + k) % 2**32, n_trees)
-        return grown
+        found: _Grown = grow(x[rows], y[rows], w, (data.seed + k) % 2**32, n_trees)
+        return found
 
     n_trees = _affordable(data, fold, n_trees)
-    forests, bases = zip(*(fold(k, n_trees) for k in range(data.k)), strict=True)
-    n_trees = max(map(len, forests))
-    forests = [[*trees, *[_nothing(y.shape[1])] * (n_trees - len(trees))] for trees in forests]
+    grown, bases = zip(*(fold(k, n_trees) for k in range(data.k)), strict=True)
+    n_trees = max(map(len, grown))
+    forests = [[*trees, *[_nothing(y.shape[1])] * (n_trees - len(trees))] for trees in grown]
     flat = [tree for trees in forests for tree in trees]
     starts = np.cumsum([0, *(len(tree.column) for tree in flat)])
     arrays = _joined(flat, starts[:-1])
