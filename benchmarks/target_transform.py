@@ -1,7 +1,7 @@
 """Does a target transform pay? Tasks whose target the paper takes the logarithm of, given raw.
 
     ADACAP_DATA=<folder> python benchmarks/target_transform.py run [--splits explored|judged]
-    python benchmarks/target_transform.py judge [--write]  (table and picture of the guide)
+    python benchmarks/target_transform.py judge [--write]  (writes docs/guides/transforms.md)
 
 A cell (task, split) fits ``quality="fast"`` with ``target_transform`` none, log and auto on the raw
 target and scores test rows twice: by RMSE in raw units, which a user of raw targets asks for, and
