@@ -29,7 +29,7 @@ COVERED := core estimators modelfile
 OLDEST_SKLEARN := $(shell sed -n 's/.*"scikit-learn>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 
 .PHONY: help demo test check test-unit test-slow test-deep test-sklearn test-lowest test-wheels coverage lock wheels bench-speed bench-front bench-quality bench-groups bench-advise ledger docs lint types format clean
-.PHONY: mutate kill soak audit sbom same-wheels findings fuzz fuzz-models fuzz-tables fuzz-stores fuzz-cli
+.PHONY: mutate kill soak audit sbom same-wheels findings fuzz fuzz-models fuzz-tables fuzz-stores fuzz-cli fuzz-checkpoints
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -122,7 +122,7 @@ test-deep: $(TEST) ## the property tests over frames, 50,000 examples; hours
 findings: $(TEST) ## each finding of the trust attack, its tests and their result
 	OMP_NUM_THREADS=1 $(BIN)/python tools/findings.py
 
-fuzz: fuzz-models fuzz-tables fuzz-stores fuzz-cli ## all fuzzers
+fuzz: fuzz-models fuzz-tables fuzz-stores fuzz-cli fuzz-checkpoints ## all fuzzers
 
 fuzz-tables: $(TEST) ## 50,000 damaged and odd input tables
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/tables.py --cases 50000 --seconds 7200
@@ -132,6 +132,9 @@ fuzz-stores: $(TEST) ## 20,000 damaged results stores
 
 fuzz-cli: $(TEST) ## 10,000 odd command lines
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/cli.py --cases 10000 --seconds 7200 --case-seconds 120
+
+fuzz-checkpoints: $(TEST) ## 5,000 fits that go on from a hostile checkpoint
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/checkpoints.py --cases 5000 --seconds 7200 --case-seconds 60
 
 kill: $(TEST) ## 100 kills at random moments of each command that writes; nothing may be lost; an hour
 	$(BIN)/python tools/kill_matrix.py --kills $(KILLS)

@@ -5,14 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from adacap.estimators.blending import BUDGETS
+
 TOOLS = Path(__file__).parents[1] / "tools" / "fuzz"
 
 
 @pytest.mark.filterwarnings("ignore")  # of readers about files that are odd on purpose
-@pytest.mark.parametrize(("name", "cases"), [("tables", 150), ("stores", 80), ("cli", 25)])
+@pytest.mark.parametrize(
+    ("name", "cases"), [("tables", 150), ("stores", 80), ("cli", 25), ("checkpoints", 60)]
+)
 def test_a_short_run_finds_nothing(name, cases, monkeypatch):
     if name == "stores":
         pytest.importorskip("adacap_bench")
+    for quality, budget in BUDGETS.items():  # which the fuzzers cut
+        monkeypatch.setitem(BUDGETS, quality, budget)
     monkeypatch.syspath_prepend(TOOLS)
     harness, fuzzer = importlib.import_module("harness"), importlib.import_module(name)
     budget = harness.Budget(cases=cases, seconds=60, memory_mb=0, case_seconds=60)

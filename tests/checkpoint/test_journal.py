@@ -1,10 +1,12 @@
 """A checkpoint holds what was put into it, or says why it is not used."""
 
+import json
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import zipfile
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from adacap.checkpoint.trees import pack, unpack
 from adacap.exceptions import NoFolderError
 from adacap.files import drafted
 
+TEXT, TENSORS = "checkpoint.json", "tensors.safetensors"
 PRINT = {"X": "1", "max_iter": "2"}
 
 
@@ -178,6 +181,39 @@ def test_a_damaged_file_is_told_ignored_and_replaced(path, damage):
     assert found.begin(PRINT, [5]) == 0
     found.put("b", 1, now=True)
     assert set(file.read(path)["fit"]["units"]) == {"b"}
+
+
+MALFORMED = {
+    "a unit that is no pair": lambda part: part["units"].update(a=[1]),
+    "a tensor that is not there": lambda part: part["units"].update(a=[{"tensor": 7}, 1]),
+    "two kinds at once": lambda part: part["units"].update(a=[{"tuple": [], "dict": []}, 0]),
+    "a list as a key": lambda part: part["units"].update(a=[{"dict": [[[], 1]]}, 0]),
+    "seeds that are text": lambda part: part.update(seeds=["five"]),
+    "a seed below zero": lambda part: part.update(seeds=[-1]),
+    "time without an end": lambda part: part.update(spent=float("inf")),
+    "a fingerprint that is a list": lambda part: part.update(fingerprint=[["X", "1"]]),
+}
+
+
+@pytest.mark.parametrize("change", MALFORMED)
+def test_a_malformed_file_with_right_checksums_is_damaged(path, change):
+    written(path)
+    with zipfile.ZipFile(path) as archive:
+        data, tensors = json.loads(archive.read(TEXT)), archive.read(TENSORS)
+    MALFORMED[change](data["parts"]["fit"])
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(TEXT), json.dumps(data))
+        archive.writestr(zipfile.ZipInfo(TENSORS), tensors)
+    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts anew"):
+        found = Checkpoint.of(path)
+    assert found.begin(PRINT, [5]) == 0
+
+
+def test_a_piece_that_is_none_of_the_fit_is_discarded_with_all_others(path):
+    kept = written(path)
+    with pytest.warns(UserWarning, match="is damaged and not used, .*: it holds no nets of this"):
+        kept.discard("nets 0123")
+    assert kept.n_units == 0
 
 
 def test_no_flipped_bit_and_no_cut_is_a_crash(path):

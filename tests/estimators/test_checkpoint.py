@@ -130,7 +130,8 @@ def test_a_member_that_is_no_net_is_trained_once(path):
     for _ in range(2):
         kept = Checkpoint.of(often(path, keep=True))
         kept.begin({}, [])
-        predictor, arrays = kept_member(kept, "0 boosting", fit, torch.device("cpu"))
+        sizes = {"k": 2, "d_in": 1, "n_out": 1}
+        predictor, arrays = kept_member(kept, "0 boosting", fit, sizes, torch.device("cpu"))
         kept.end()
     assert len(tries) == 1
     assert predictor == tries[0][0]

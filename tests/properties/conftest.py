@@ -7,10 +7,8 @@ KEYS = ("examples", "longest_seconds", "peak_mb")
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """One line over all tests and processes."""
-    reports = [
-        one for outcome in ("passed", "failed") for one in terminalreporter.getreports(outcome)
-    ]
-    found = [dict(report.user_properties) for report in reports]
+    reports = [one for group in terminalreporter.stats.values() for one in group]
+    found = [dict(getattr(one, "user_properties", ())) for one in reports]
     costs = [properties for properties in found if properties.keys() >= {*KEYS}]
     if costs:
         examples = sum(one["examples"] for one in costs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 import zipfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 import safetensors
 import safetensors.torch
 
-from adacap.checkpoint.trees import Packed
+from adacap.checkpoint.trees import Packed, unpack
 
 __all__ = ["BadCheckpoint", "Part", "begins_as_one", "read", "write"]
 
@@ -86,10 +87,23 @@ def read(path: Path) -> dict[str, Part]:
 
 
 def _part(name: str, part: Part, tensors: dict[str, Any]) -> Part:
-    if part.keys() != _KEYS or not float(part["spent"]) >= 0:
+    if part.keys() != _KEYS or not _is_of_a_fit(part):
         raise BadCheckpoint(f"{name!r} is not what a fit writes")
     units = {  # copies, since BLAS may round by where numbers stand in memory
         key: Packed(json, [tensors[f"{name}|{key}|{i}"].clone() for i in range(n)])
         for key, (json, n) in part["units"].items()
     }
-    return {**part, "fingerprint": dict(part["fingerprint"]), "units": units}
+    for unit in units.values():
+        unpack(unit)  # whoever asks for it later meets no error
+    return {**part, "units": units}
+
+
+def _is_of_a_fit(part: Part) -> bool:
+    """Whether the values that are not units have their types."""
+    spent, words = part["spent"], part["fingerprint"]
+    return (
+        type(spent) in (int, float)
+        and 0 <= spent < math.inf
+        and all(type(seed) is int and 0 <= seed < 2**63 for seed in part["seeds"])
+        and all(isinstance(word, str) for word in words.values())
+    )

@@ -109,9 +109,12 @@ class Checkpoint:
         try:
             self._parts = file.read(self.path)
         except (file.BadCheckpoint, OSError) as error:
-            warn_caller(
-                f"The checkpoint {self.path} is damaged and not used, the fit starts anew: {error}."
-            )
+            self._warn_damaged(f"{error}")
+
+    def _warn_damaged(self, why: str) -> None:
+        warn_caller(
+            f"The checkpoint {self.path} is damaged and not used, the fit starts anew: {why}."
+        )
 
     @property
     def seeds(self) -> list[int]:
@@ -155,6 +158,12 @@ class Checkpoint:
         with self._lock:
             packed: Packed | None = self._parts[self.part]["units"].get(key)
         return None if packed is None else unpack(packed)
+
+    def discard(self, key: str) -> None:
+        """Forget a piece of work that is not what its reader needs, with all others; warn."""
+        with self._lock:
+            self._parts[self.part]["units"].clear()
+        self._warn_damaged(f"it holds no {key.split()[0]} of this fit")
 
     def is_due(self) -> bool:
         """Whether it is time to write again."""

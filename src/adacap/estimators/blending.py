@@ -540,7 +540,10 @@ class _Workshop:
             self._own_deadline(),
         )  # fmt: skip
         with one_thread() if len(x) <= _MOST_ALONE else nullcontext():
-            found = kept_member(self.checkpoint, key, lambda: self._fit(kind, data), x.device)
+            sizes = {"k": self.k, "d_in": x.shape[1], "n_out": rows.targets.shape[1]}
+            found = kept_member(
+                self.checkpoint, key, lambda: self._fit(kind, data), sizes, x.device
+            )
             kernel = found if isinstance(found, FittedKernel) else None
             predictor, arrays = found[:2]
             frozen = Frozen(predictor, arrays, encoding).to(x.device).eval()

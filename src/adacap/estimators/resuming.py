@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import torch
@@ -14,8 +14,9 @@ from torch import Tensor
 
 from adacap._version import __version__
 from adacap.checkpoint import Checkpoint
+from adacap.checkpoint.forms import is_number
 from adacap.members.kernel import FittedKernel
-from adacap.predictors import Forest, Kernel, Linear, Predictor, SymmetricTrees
+from adacap.predictors import LINKS, Forest, Kernel, Linear, Predictor, SymmetricTrees
 from adacap.training.callbacks import keeps_state
 from adacap.training.data import MemberRows
 
@@ -29,6 +30,8 @@ GOING_ON = (
     "last fit. Leave checkpoint out, or set warm_start=False."
 )
 _NOT_OF_THE_FIT = {"callbacks", "random_state", "verbose", "warm_start"}
+_PLACES = {"column", "root", "left", "right"}
+_MOST_LEVELS = 31  # of symmetric trees
 _KINDS: dict[str, Any] = {one.__name__: one for one in (Linear, Kernel, SymmetricTrees, Forest)}
 
 
@@ -119,15 +122,32 @@ def kept_seconds(checkpoint: Checkpoint | None, key: str, seconds: float) -> flo
     if checkpoint is None:
         return seconds
     before = checkpoint.get(f"seconds {key}")
+    if before is not None and not is_number(before, 0, 1e12):
+        checkpoint.discard("seconds")
+        before = None
     if before is None:
         checkpoint.put(f"seconds {key}", seconds, now=True)
     return seconds if before is None else float(before)
 
 
 def kept_member(
-    checkpoint: Checkpoint | None, key: str, fit: Callable[[], Any], device: torch.device
+    checkpoint: Checkpoint | None,
+    key: str,
+    fit: Callable[[], Any],
+    sizes: Mapping[str, int],
+    device: torch.device,
 ) -> Any:
     """A member that is no net: what the checkpoint has, or what ``fit`` gives.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint or None
+    key : str
+        What tells it from all others of the fit.
+    fit : callable
+    sizes : mapping of str to int
+        ``k``, ``d_in`` and ``n_out`` that it must have.
+    device : torch.device
 
     Returns
     -------
@@ -135,9 +155,10 @@ def kept_member(
     """
     if checkpoint is None:
         return fit()
-    found = _member(checkpoint.get(f"member {key}"), device)
-    if found is not None:
-        return found
+    if (kept := checkpoint.get(f"member {key}")) is not None:
+        if (found := _member(kept, sizes, device)) is not None:
+            return found
+        checkpoint.discard("member")
     member = fit()
     predictor, arrays = member[:2]
     checkpoint.put(
@@ -152,17 +173,51 @@ def kept_member(
     return member
 
 
-def _member(found: Any, device: torch.device) -> Any:
+def _member(found: Any, sizes: Mapping[str, int], device: torch.device) -> Any:
     """A member as ``fit`` would give it; None for anything that is not one."""
-    if not isinstance(found, dict) or found.get("kind") not in _KINDS:
+    if not isinstance(found, dict) or found.keys() != {"kind", "fields", "arrays", "logs"}:
         return None
-    kind, given = _KINDS[found["kind"]], found["fields"]
-    if {field.name for field in fields(kind)} != given.keys():
+    kind = _KINDS.get(found["kind"]) if isinstance(found["kind"], str) else None
+    given, arrays, logs = found["fields"], found["arrays"], found["logs"]
+    if kind is None or not _are_fields(kind, given, sizes) or not isinstance(arrays, dict):
         return None
     predictor: Predictor = kind(**given)
-    arrays: dict[str, Tensor] = {name: a.to(device) for name, a in found["arrays"].items()}
-    if {name: tuple(a.shape) for name, a in arrays.items()} != predictor.tensors:
+    shapes = predictor.tensors
+    if arrays.keys() != shapes.keys():
         return None
-    if isinstance(predictor, Kernel):
-        return FittedKernel.of(predictor, arrays, found["logs"].to(device))
-    return predictor, arrays
+    if not all(_is_array(predictor, name, arrays[name], shapes[name]) for name in shapes):
+        return None
+    arrays = {name: array.to(device) for name, array in arrays.items()}
+    if not isinstance(predictor, Kernel):
+        return predictor, arrays
+    d_in, k = sizes["d_in"], sizes["k"]
+    if not isinstance(logs, Tensor) or (logs.shape, logs.dtype) != ((k, d_in + 3), torch.float64):
+        return None
+    return FittedKernel.of(predictor, arrays, logs.to(device))
+
+
+def _are_fields(kind: Any, given: Any, sizes: Mapping[str, int]) -> bool:
+    """Whether these are sizes of a predictor of this kind, of rows and folds as they are here."""
+    if not isinstance(given, dict) or given.keys() != {field.name for field in fields(kind)}:
+        return False
+    whole = {name: value for name, value in given.items() if name != "link"}
+    return (
+        given.get("link", LINKS[0]) in LINKS
+        and all(type(value) is int and 0 <= value < 2**31 for value in whole.values())
+        and all(given[name] == size for name, size in sizes.items())
+        and given.get("depth", 0) <= (given["n_nodes"] if "n_nodes" in given else _MOST_LEVELS)
+    )
+
+
+def _is_array(
+    predictor: Predictor, name: str, array: Any, shape: tuple[int, ...]
+) -> TypeGuard[Tensor]:
+    """Whether an array has its shape and type; one of places points to where something is."""
+    if not isinstance(array, Tensor) or tuple(array.shape) != shape:
+        return False
+    if name not in _PLACES:
+        return array.is_floating_point()
+    ends = {"column": predictor.d_in, "n_nodes": getattr(predictor, "n_nodes", 0)}
+    end = ends["column" if name == "column" else "n_nodes"]
+    is_whole = array.dtype in (torch.int16, torch.int32, torch.int64)
+    return is_whole and bool(((array >= 0) & (array < end)).all())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -99,6 +99,9 @@ class Trainer:
     config: TrainingConfig
     score: str = "r2"
     callbacks: Sequence[Callback] = ()
+
+    n_traced: ClassVar[int] = _MOST_TRACED[1]
+    """Validation rows whose predictions are kept along the way."""
 
     def __post_init__(self) -> None:
         nets = self.nets

@@ -23,6 +23,7 @@ from adacap.exceptions import warn_caller
 from adacap.training.callbacks import Callback, TrainingState, keeps_state
 from adacap.training.data import Batch, TrainingData
 from adacap.training.history import History, Trained
+from adacap.training.kept import generators, is_done, is_under_way
 from adacap.training.loop import Trainer
 
 __all__ = ["UpTo", "resumed"]
@@ -49,7 +50,10 @@ def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
     if _is_of(trainer, found, _DONE):
         return _restored(trainer, found)
     saver = _Saver(trainer, checkpoint, key)
-    if _is_of(trainer, found, _UNDER_WAY):
+    is_found = _is_of(trainer, found, _UNDER_WAY)
+    if found is not None and not is_found:
+        checkpoint.discard(key)
+    if is_found:
         _go_on(trainer, found)
         saver.before, saver.states = found["seconds"], found["callbacks"]
     trainer.callbacks = (*trainer.callbacks, saver)
@@ -70,16 +74,11 @@ def _digest(trainer: Trainer) -> str:
 
 
 def _is_of(trainer: Trainer, found: Any, status: str) -> bool:
-    """Whether what a file holds is of this trainer; tensors are held against its own."""
+    """Whether what a file holds is of this trainer, and in every part what it would write."""
     names = _Done._fields if status == _DONE else _UnderWay._fields
     if not isinstance(found, dict) or found.get("status") != status or found.keys() != {*names}:
         return False
-    own = trainer.nets.state()
-    stored = list(zip(own.values(), found["nets"], strict=False))
-    return len(found["nets"]) == len(own) and all(
-        isinstance(tensor, Tensor) and (a.shape, a.dtype) == (tensor.shape, tensor.dtype)
-        for a, tensor in stored
-    )
+    return is_done(trainer, found) if status == _DONE else is_under_way(trainer, found)
 
 
 # ----------------------------------------------------------------------------- a run that is done
@@ -153,15 +152,9 @@ def _snapshot(trainer: Trainer, record: dict[str, list[float]]) -> dict[str, Any
         trace=trainer.trace,
         optimizer=trainer.optimizer.state_dict(),
         scheduler=None if scheduler is None else scheduler.state_dict(),
-        generators=[generator.get_state() for generator in _generators(trainer)],
+        generators=[generator.get_state() for generator in generators(trainer)],
         callbacks=[callback.state_dict() for callback in filter(keeps_state, trainer.callbacks)],
     )._asdict()
-
-
-def _generators(trainer: Trainer) -> list[torch.Generator]:
-    """Where dropout and dithering draw from; batches are drawn anew and passed over."""
-    of_nets = trainer.nets.backbone.generators or []
-    return [*of_nets, *getattr(trainer.objective, "generators", ())]
 
 
 @torch.no_grad()
@@ -176,7 +169,7 @@ def _go_on(trainer: Trainer, found: dict[str, Any]) -> None:
     trainer.optimizer.load_state_dict(old.optimizer)
     if trainer.scheduler is not None and old.scheduler is not None:
         trainer.scheduler.load_state_dict(old.scheduler)
-    for generator, state in zip(_generators(trainer), old.generators, strict=True):
+    for generator, state in zip(generators(trainer), old.generators, strict=True):
         generator.set_state(state)
     trainer.data = _Later(trainer.data, old.step + 1)
 
