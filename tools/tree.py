@@ -18,10 +18,12 @@ SOURCES = (
 MARKS = "<!-- tree: python tools/tree.py --write -->\n", "<!-- end of tree -->\n"
 # Lines and modules at d7b5883, when both were one package and a model file had three homes.
 BEFORE = {
-    "adacap": (21_791, 146), "estimators": (5088, 30), "cli": (2855, 16), "report": (2452, 12),
-    "core": (2218, 13), "training": (2054, 14), "files": (1391, 13), "model_selection": (1349, 9),
-    "modelfile": (2749, 21), "tables": (910, 5), "page": (536, 5), "nn": (521, 5),
-    "adacap_bench": (12_663, 88), "datasets": (1747, 16), "reproduce": (3922, 26),
+    "adacap": (21_791, 146), "adacap/estimators": (5088, 30), "adacap/cli": (2855, 16),
+    "adacap/report": (2452, 12), "adacap/core": (2218, 13), "adacap/training": (2054, 14),
+    "adacap/files": (1391, 13), "adacap/model_selection": (1349, 9), "adacap/modelfile": (2749, 21),
+    "adacap/tables": (910, 5), "adacap/page": (536, 5), "adacap/nn": (521, 5),
+    "adacap_bench": (12_663, 88), "adacap_bench/datasets": (1747, 16),
+    "adacap_bench/reproduce": (3922, 26),
 }  # fmt: skip
 
 
@@ -38,7 +40,10 @@ def table() -> str:
     ]
     for source in SOURCES:
         packages = [path for path in source.iterdir() if list(path.glob("*.py"))]
-        rows = [(*counted(sorted(path.rglob("*.py"))), path.name) for path in packages]
+        rows = [
+            (*counted(sorted(path.rglob("*.py"))), f"{source.name}/{path.name}")
+            for path in packages
+        ]
         lines.append(_row(*counted(sorted(source.rglob("*.py"))), source.name, strong="**"))
         lines += [_row(*row) for row in sorted(rows, reverse=True)]
         lines.append(_row(*counted(sorted(source.glob("*.py"))), "modules beside them"))
@@ -47,7 +52,7 @@ def table() -> str:
 
 def _row(n_lines: int, n_modules: int, name: str, strong: str = "") -> str:
     before = [f"{n:,}" for n in BEFORE.get(name, ())] or ["", ""]
-    shown = name if " " in name else f"`{name}`"
+    shown = name if " " in name else f"`{name.rpartition('/')[2]}`"
     cells = [f"{strong}{cell}{strong}" for cell in (shown, f"{n_lines:,}", str(n_modules))]
     return f"| {' | '.join([*cells, *before])} |"
 
