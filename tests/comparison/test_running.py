@@ -257,3 +257,15 @@ def test_baselines_can_be_compared(task):
     y = Y if task == "regression" else (Y > 0).astype(int)
     found = compare(baselines(task), X, y, n_splits=1)
     assert list(found.scores) == list(baselines(task))
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        (["nosuch"], r"methods must be a dict .*, got \['nosuch'\]\. .*find_method\('ridge'\)"),
+        ({"a": "ridge"}, "Method 'a' must be an estimator or a function, got 'ridge'"),
+    ],
+)
+def test_what_are_no_methods_is_refused_with_the_way_out(methods, message):
+    with pytest.raises(TypeError, match=message):
+        compare(methods, [[0.0], [1.0]], [0.0, 1.0])

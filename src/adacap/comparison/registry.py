@@ -6,7 +6,9 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,7 @@ __all__ = [
     "register_group",
     "threads",
     "unavailable",
+    "with_threads",
 ]
 
 KINDS = ("regression", "binary", "multiclass")
@@ -242,14 +245,37 @@ def unavailable(method: Method) -> str | None:
     )
 
 
+_threads: ContextVar[int | None] = ContextVar("_threads", default=None)
+
+
+@contextmanager
+def with_threads(n: int) -> Iterator[None]:
+    """Within it, methods are built for so many threads, whatever the environment says.
+
+    Examples
+    --------
+    >>> with with_threads(3):
+    ...     threads()
+    3
+    """
+    before = _threads.set(n)
+    try:
+        yield
+    finally:
+        _threads.reset(before)
+
+
 def threads() -> int:
-    """Threads a method may use: the environment variable ``ADACAP_THREADS``, or one.
+    """Threads a method may use: those of :func:`with_threads`, of ``ADACAP_THREADS``, or one.
 
     Examples
     --------
     >>> threads() >= 1
     True
     """
+    told = _threads.get()
+    if told is not None:
+        return told
     text = os.environ.get("ADACAP_THREADS", "1")
     if not text.isdecimal() or int(text) < 1:
         raise MethodError(f"ADACAP_THREADS must be a positive whole number, got {text!r}.")

@@ -180,6 +180,14 @@ def _task_of(method: Method) -> str:
 
 
 def _check(methods: Mapping[str, Method], y: Array, n_splits: int) -> None:
+    if not isinstance(methods, Mapping):
+        raise TypeError(
+            f"methods must be a dict of names and estimators, got {methods!r}. "
+            "adacap.comparison.find_method('ridge').build('regression', 0) makes one by its name."
+        )
+    for name, method in methods.items():
+        if not hasattr(method, "fit") and not callable(method):
+            raise TypeError(f"Method {name!r} must be an estimator or a function, got {method!r}.")
     if not methods:
         raise ValueError("There is no method to compare: pass a dict of names and estimators.")
     if y.ndim != 1:

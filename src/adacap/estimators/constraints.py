@@ -1,6 +1,6 @@
 """What each constructor parameter accepts, as one table; checked when ``fit`` is called.
 
-A model file is held against it too, so nothing here imports torch before a value asks for it.
+A model file is checked against it too, so nothing here imports torch before a value asks for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adacap.architectures import BACKBONES, INITIALIZATIONS, Architecture
 from adacap.estimators.quality import MEMBERS, QUALITIES
 from adacap.estimators.settings import MSE_SCHEMES, SCHEMES
 from adacap.estimators.transforms import TRANSFORMS
-from adacap.exceptions import did_you_mean
+from adacap.exceptions import did_you_mean, nearest
 from adacap.tables.encoder import OPTIONS, POLICY_NAMES
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ __all__ = [
 
 # --------------------------------------------------------------------------- kinds of values
 
+_FEW = 6  # names that are all told
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -41,16 +43,19 @@ class Kind:
     text: str
     test: Callable[[Any], bool]
     names: Collection[str] | Callable[[], Collection[str]] = ()  # to choose from, if it is a name
+    of_lists: str = ""  # sentence for a list that will not do
 
     @property
     def known(self) -> list[str]:
         """Names to choose from."""
         return list(self.names() if callable(self.names) else self.names)
 
-    @property
-    def texts(self) -> list[str]:
-        """What will do, in words; names stand for themselves."""
-        names = list(map(repr, self.known))
+    def texts(self, value: Any) -> list[str]:
+        """What will do in place of a value, in words; of many names the three nearest."""
+        known = self.known
+        if self.text and len(known) > _FEW:
+            known = nearest(value, known, 3, 0.0)
+        names = list(map(repr, known))
         return [self.text.format(names=", ".join(names))] if self.text else names
 
 
@@ -205,10 +210,10 @@ class Constraint:
     default: Any
     since: str = "0.1"
 
-    @property
-    def accepts(self) -> str:
-        """What will do, in words."""
-        *most, last = (text for kind in self.kinds for text in kind.texts)
+    def accepts(self, value: Any) -> str:
+        """What will do in place of a value, in words."""
+        word = next(iter(self._unknown(value)), value)
+        *most, last = (text for kind in self.kinds for text in kind.texts(word))
         return f"{', '.join(most)} or {last}" if most else last
 
     def check(self, name: str, value: Any) -> None:
@@ -222,15 +227,22 @@ class Constraint:
         """
         if not any(kind.test(value) for kind in self.kinds):
             hint = "".join(self._hints(value))
-            raise ValueError(f"{name} must be {self.accepts}, got {value!r}.{hint}")
+            raise ValueError(f"{name} must be {self.accepts(value)}, got {value!r}.{hint}")
 
     def _hints(self, value: Any) -> Iterator[str]:
         names = [name for kind in self.kinds for name in kind.known]
-        for word in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(word, str) and word not in names:
-                yield did_you_mean(word, names)
+        yield from (did_you_mean(word, names) for word in self._unknown(value))
+        if isinstance(value, list | tuple):
+            for kind in self.kinds:
+                yield kind.of_lists.format(names=", ".join(map(repr, kind.known)))
         if _is_module(value):
             yield " Each net starts fresh, so pass what builds it, not a network."
+
+    def _unknown(self, value: Any) -> list[str]:
+        """Words of a value that are not names."""
+        words = value if isinstance(value, list | tuple) else [value]
+        names = {name for kind in self.kinds for name in kind.known}
+        return [word for word in words if isinstance(word, str) and word not in names]
 
 
 CONSTRAINTS: dict[str, Constraint] = {
@@ -268,13 +280,13 @@ CONSTRAINTS: dict[str, Constraint] = {
     "batch_size": Constraint((AUTO, _integer(1)), "auto"),
     "optimizer": Constraint(
         (
-            Kind("the name of a torch optimizer", _is_optimizer, _optimizers),
+            Kind("an optimizer of torch such as {names}", _is_optimizer, _optimizers),
             Kind("a function (param_groups, lr=...) -> Optimizer", _is_function),
             Kind(
-                "a pair (optimizer, scheduler) whose scheduler is one of {names}, a function "
-                "(optimizer, n_steps) -> LRScheduler or None",
+                "a pair (optimizer, scheduler)",
                 _is_pair,
                 _schedulers,
+                " Scheduler: {names}, None or a function (optimizer, n_steps) -> LRScheduler.",
             ),
         ),
         "adamw",

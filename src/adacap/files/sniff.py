@@ -26,6 +26,7 @@ __all__ = [
     "TextOptions",
     "column_names",
     "encoding_of",
+    "guess_text_separator",
     "line_of_cell",
     "line_of_other_width",
     "refuse_binary",
@@ -101,7 +102,7 @@ def sniff_text(
     options = options or TextOptions()
     encoding = options.encoding or encoding_of(sample)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
-    separator = options.separator or separator or _guess(text)
+    separator = options.separator or separator or guess_text_separator(text)
     if separator == "space":
         separator = ","
     rows, ends = _records(text, separator)
@@ -121,7 +122,14 @@ def sniff_text(
     return replace(found, dates=(options.date_format,)) if options.date_format else found
 
 
-def _guess(text: str) -> str:
+def guess_text_separator(text: str) -> str:
+    r"""Separator of the first lines of a text, ``"space"`` for any run of blanks.
+
+    Examples
+    --------
+    >>> guess_text_separator("size;price\n1,5;20\n")
+    ';'
+    """
     lines = text.splitlines()[: SAMPLE_LINES + 1]
     return guess_separator([line for line in lines if line.strip()])
 

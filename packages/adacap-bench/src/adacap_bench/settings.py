@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from adacap._version import __version__
+from adacap.comparison.registry import with_threads
 from adacap_bench.jobs import describe, describe_function, settings_hash
 from adacap_bench.plugins import Plugin, load_plugin
 from adacap_bench.sources import Source
@@ -70,7 +69,7 @@ class Settings:
         known = method.name, kind
         if known not in self._methods:
             try:
-                with patch.dict(os.environ, ADACAP_THREADS="1"):  # threads are not settings
+                with with_threads(1):  # threads are not settings
                     self._methods[known] = describe(method.build(kind, 0))
             except Exception as error:  # the worker fails in the same way and records it
                 self._methods[known] = f"cannot be built: {type(error).__name__}"

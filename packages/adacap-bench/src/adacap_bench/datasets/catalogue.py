@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from adacap.exceptions import did_you_mean
+from adacap.exceptions import did_you_mean, few_of
 from adacap_bench.datasets import own
 from adacap_bench.datasets.entry import make_task
 from adacap_bench.datasets.tasks import DataFile, Task
@@ -136,7 +136,7 @@ def find_suite(name: str) -> tuple[Task, ...]:
         return (find_task(name),)
     raise ValueError(
         f"Unknown suite or task {name!r}.{did_you_mean(name, [*SUITES, *catalogue()])} "
-        f"Suites: {', '.join(SUITES)}; or a .toml file of entries, or a .csv file."
+        f"{few_of(name, SUITES)} A .toml file of entries or a .csv file will do too."
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import TYPE_CHECKING, Any
 
-from adacap.files.separators import SAMPLE_LINES, guess_separator, split_line
+from adacap.files.sniff import encoding_of, guess_text_separator, sniff_text
 from adacap.tables.targets import holds_classes
 from adacap_bench.datasets.tasks import Kind
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["sniff_kind", "sniff_reader"]
-
-_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 def sniff_reader(content: bytes) -> dict[str, Any]:
@@ -26,22 +24,19 @@ def sniff_reader(content: bytes) -> dict[str, Any]:
     >>> sniff_reader(b"size;price\n1,5;20\n2,5;30\n")
     {'encoding': 'utf-8', 'separator': ';', 'decimal': ',', 'header': True}
     """
-    encoding = _encoding(content)
-    lines = [
-        line for line in content.decode(encoding).splitlines()[: SAMPLE_LINES + 1] if line.strip()
-    ]
-    separator = guess_separator(lines)
-    rows = [split_line(line, separator) for line in lines]
-    commas = separator != "," and any(
-        _DECIMAL_COMMA.fullmatch(cell) for row in rows[1:] for cell in row
-    )
-    header = bool(rows) and not any(_NUMBER.fullmatch(cell) for cell in rows[0])
+    separator = guess_text_separator(content.decode(encoding_of(content), "replace"))
+    found = sniff_text(_tabbed(content) if separator == "space" else content)
     return {
-        "encoding": encoding,
+        "encoding": "utf-8-sig" if content.startswith(codecs.BOM_UTF8) else found.encoding,
         "separator": separator,
-        "decimal": "," if commas else ".",
-        "header": header,
+        "decimal": found.decimal,
+        "header": found.header,
     }
+
+
+def _tabbed(content: bytes) -> bytes:
+    """Text whose cells stand apart by blanks, with one tab between them."""
+    return re.sub(rb"[ \t]+", b"\t", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", content))
 
 
 def sniff_kind(target: pandas.Series[Any]) -> Kind:
@@ -53,13 +48,3 @@ def sniff_kind(target: pandas.Series[Any]) -> Kind:
     if not holds_classes(target.to_numpy() if is_number else target.to_numpy(str)):
         return "regression"
     return "binary" if target.nunique() == 2 else "multiclass"
-
-
-def _encoding(content: bytes) -> str:
-    if content.startswith(b"\xef\xbb\xbf"):
-        return "utf-8-sig"
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
