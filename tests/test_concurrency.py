@@ -95,6 +95,28 @@ def test_threads_and_an_event_loop() -> None:
     assert 16 <= int(output) <= 16 + 2 * 2
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="Linux alone tells its threads")
+@pytest.mark.parametrize("repeats", [1, 300], ids=["one chunk", "several chunks"])
+def test_callers_in_threads_start_no_threads_of_torch_each(repeats: int) -> None:
+    """16 callers had 15 more threads of the system beside them."""
+    output = run(f"""
+        use_the_threads_of_torch()
+        model, rows, together = fitted(), np.tile(X, ({repeats}, 1)), threading.Barrier(16)
+        alone, before = model.predict(rows), n_tasks()
+
+        def predict(_):
+            together.wait()
+            return model.predict(rows)
+
+        with ThreadPoolExecutor(16) as pool:
+            same(pool.map(predict, range(16)), [alone] * 16)
+            print(n_tasks() - before - 16, torch.get_num_threads())
+    """)
+    more, n_threads = map(int, output.split())
+    assert more <= 2
+    assert n_threads == 2
+
+
 def test_processes_by_joblib_and_joblib_inside_joblib() -> None:
     output = run("""
         from joblib import Parallel, delayed

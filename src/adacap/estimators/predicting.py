@@ -16,7 +16,14 @@ from adacap.estimators.inputs import as_input
 from adacap.exceptions import NonFiniteError
 from adacap.nn.adapter import keeps_nothing
 from adacap.nn.predictors import Frozen
-from adacap.training.threads import after_fork, in_threads, is_shared_out, one_thread, stop_asked
+from adacap.training.threads import (
+    after_fork,
+    in_threads,
+    is_shared_out,
+    no_team,
+    one_thread,
+    stop_asked,
+)
 
 __all__ = ["chunked_outputs", "refuse_non_finite"]
 
@@ -58,10 +65,11 @@ def chunked_outputs(
     device = next((tensor.device for tensor in tensors), torch.device("cpu"))
     size, n_rows = _rows_at_once(network), len(encoded)
     multiple = _FEW if n_rows <= _FEW and _is_large(network) else _MULTIPLE
+    with no_team():
+        first = _outputs(network, encoded[:size], sample_shape, device, multiple)
     if n_rows <= size:
-        return _outputs(network, encoded, sample_shape, device, multiple).numpy()
+        return first.numpy()
     starts = range(0, n_rows, size)
-    first = _outputs(network, encoded[:size], sample_shape, device, multiple)
     found = torch.empty(n_rows, *first.shape[1:], dtype=first.dtype)
     found[:size] = first
     pending = deque(starts[1:])

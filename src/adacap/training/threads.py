@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import torch
 
-__all__ = ["after_fork", "in_threads", "is_shared_out", "one_thread", "stop_asked"]
+__all__ = ["after_fork", "in_threads", "is_shared_out", "no_team", "one_thread", "stop_asked"]
 
 T = TypeVar("T")
 
@@ -65,6 +65,20 @@ def _alone() -> Iterator[None]:
         yield
     finally:
         _local.alone = False
+
+
+@contextmanager
+def no_team() -> Iterator[None]:
+    """Have torch compute on the calling thread alone inside, unless that is the main thread.
+
+    Each thread that computes on several would start others for itself, which stay: 16 callers on
+    two processors would leave 16 more.
+    """
+    if threading.current_thread() is threading.main_thread():
+        yield
+        return
+    with one_thread():
+        yield
 
 
 def _forked() -> None:
