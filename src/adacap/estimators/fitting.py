@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import torch
@@ -35,6 +36,7 @@ from adacap.training.trouble import warn_of_rise
 __all__ = ["BagTraining", "FittedMember", "Recipe", "Rows", "probe", "solved_share"]
 
 _MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
+_MOST_ALONE = 100_000  # of those, up to which two threads wait more than they compute
 _DIVERGED = "one of them diverged"
 
 
@@ -212,7 +214,15 @@ class _Run:
     def _fit_group(
         self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
     ) -> list[FittedMember]:
-        """Train some members as one computation, and freeze them."""
+        """Train some members as one computation, and freeze them; small ones on one thread."""
+        n_rows = min(len(members[group[0]].train), recipe.config.batch_size)
+        n_numbers = len(group) * n_rows * (recipe.backbone.width or 512)
+        with one_thread() if n_numbers <= _MOST_ALONE else nullcontext():
+            return self._train_group(recipe, members, group)
+
+    def _train_group(
+        self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
+    ) -> list[FittedMember]:
         chosen = [members[k] for k in group]
         seen = [_seen_by(recipe.config, member) for member in chosen]
         n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
