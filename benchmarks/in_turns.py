@@ -4,6 +4,10 @@
     python benchmarks/in_turns.py ../before/src src [--only diabetes,100]
 
 Prints the medians of both trees, and of the ratios of single rounds with the lowest and highest.
+What is compared: ``diabetes`` and numbers of rows are fits of nets, ``quality="nets"`` (all that there
+was before there were blends); with ``blend-`` in front they are fits of the default. ``mlp`` and
+``mlp-100`` are one net of 512 units, on 500 and 100 rows; ``bag80`` and ``bag400`` ten such nets.
+``predict`` and ``blend-predict`` are 100,000 rows by either.
 """
 
 import argparse
@@ -14,7 +18,7 @@ import sys
 
 ROUNDS = {
     "diabetes": 7, "100": 11, "500": 7, "2000": 5, "20000": 5, "bag80": 5, "bag400": 3, "mlp": 3,
-    "predict": 7,
+    "mlp-100": 7, "predict": 7, "blend-100": 5, "blend-diabetes": 3, "blend-predict": 3,
 }  # fmt: skip
 
 WORKER = """
@@ -35,19 +39,27 @@ old = "bagging" in inspect.signature(Default).parameters
 once = dict(bagging="seeds", validation_fraction=0.2, refit_net=False) if old else dict(
     validation=0.2, refit="head")
 
+has_blends = "quality" in inspect.signature(Default).parameters
+nets = dict(quality="nets") if has_blends else {}
+
 def fit(name):
     if name.startswith("bag"):
         bag = Default(architecture="mlp", width=512, n_estimators=10, max_iter=100,
                       random_state=0, **once)
         return bag.fit(*table(int(name[3:])))
-    if name == "mlp":
-        return adacap.make("adacap-mlp", max_iter=60, random_state=0).fit(*table(500))
+    if name.startswith("mlp"):
+        rows = table(100 if name == "mlp-100" else 500)
+        return adacap.make("adacap-mlp", max_iter=60, random_state=0).fit(*rows)
     if name == "predict":
         return model.predict(many)
-    data = load_diabetes(return_X_y=True) if name == "diabetes" else table(int(name))
-    return Default(random_state=0).fit(*data)
+    if name == "blend-predict":
+        return blend.predict(many)
+    rows = name.removeprefix("blend-")
+    data = load_diabetes(return_X_y=True) if rows == "diabetes" else table(int(rows))
+    return Default(random_state=0, **({} if rows != name else nets)).fit(*data)
 
 model, many = Default(random_state=0, max_iter=5).fit(*table(500)), table(100_000)[0]
+blend = Default(random_state=0).fit(*table(200))
 Default(random_state=0, max_iter=3).fit(*table(3000))
 print("ready", flush=True)
 for line in sys.stdin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 import torch
@@ -35,6 +36,7 @@ from adacap.training.trouble import warn_of_rise
 __all__ = ["BagTraining", "FittedMember", "Recipe", "Rows", "probe", "solved_share"]
 
 _MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
+_MOST_ALONE = 100_000  # of those, up to which two threads wait more than they compute
 _DIVERGED = "one of them diverged"
 
 
@@ -140,10 +142,12 @@ class _Run:
             found: dict[int, FittedMember] = {}
             try:
                 for recipe, group in self._groups(members):
-                    trainer, own = self._trainer(recipe, members, group), self.checkpoint
-                    trained = trainer.run() if own is None else resumed(trainer, own)
-                    chosen = [members[k] for k in group]
-                    found.update(zip(group, self._frozen(recipe, trained, chosen), strict=True))
+                    chosen, own = [members[k] for k in group], self.checkpoint
+                    with self._threads(recipe, members, group):
+                        trainer = self._trainer(recipe, members, group)
+                        trained = trainer.run() if own is None else resumed(trainer, own)
+                        frozen = self._frozen(recipe, trained, chosen)
+                    found.update(zip(group, frozen, strict=True))
                 return [found[k] for k in range(len(members))]
             except DivergenceError:
                 if len(members) == 1:
@@ -216,6 +220,14 @@ class _Run:
 
         results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(len(members)))
         return results
+
+    def _threads(
+        self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
+    ) -> AbstractContextManager[None]:
+        """Small nets are trained on one thread: two would wait for each other."""
+        n_rows = min(len(members[group[0]].train), recipe.config.batch_size)
+        n_numbers = len(group) * n_rows * (recipe.backbone.width or 512)
+        return one_thread() if n_numbers <= _MOST_ALONE else nullcontext()
 
     def _trainer(self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]) -> Trainer:
         """What trains some members as one computation."""
