@@ -122,7 +122,7 @@ def test_a_changed_value_changes_the_model_or_is_refused(kind, quality, name, un
     ("quality", "refused"),
     [("fast", OF_NETS), (["trees"], OF_NETS), (["fourier", "ridge"], OF_NETS - HEARD_BY_WAVES),
      ("balanced", set()), ("best", set()), ("nets", set())],
-    ids=str,
+    ids=["fast", "trees", "fourier-ridge", "balanced", "best", "nets"],
 )  # fmt: skip
 def test_what_no_member_hears_of_is_refused(kind, quality, refused):
     found = set()

@@ -441,9 +441,11 @@ class _Workshop:
         kind, _, encoding = name.partition(":")
         own = self.encoding(encoding) if encoding else None
         if kind in KINDS_OF_NETS:
-            nets = self._nets(kind, own, turn, others)
-            if not nets:
+            fit = partial(self.fit_nets, kind, own, turn)
+            if not self._may_pay(fit, others):
                 return None
+            began = time.perf_counter()
+            nets = self._go_on(fit(), fit, began, others)
             found = _Trained(Part(name, 0.0, 0.0, 0.0, nets=tuple(nets)), self._outputs(nets))
         else:
             found = self._frozen(name, kind, own, key)
@@ -473,31 +475,28 @@ class _Workshop:
             self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
         return self.encodings[name]
 
-    def _nets(
-        self, kind: str, encoding: Encoded | None, turn: int, others: Sequence[_Trained]
-    ) -> Sequence[FittedMember]:
-        """A net per fold; of many rows in cycles while they learn, none where they would not pay.
+    def _may_pay(self, fit: Callable[..., Any], others: Sequence[_Trained]) -> bool:
+        """Whether nets are worth their time: of many rows, by the net of the first fold.
 
-        Whether they may pay is seen by the net of the first fold, beside what the other members
-        reach on that fold.
+        Its error is compared with what the other members reach on that fold.
         """
-        is_long = len(self.fold) > MANY_ROWS and self.loss == "rmse"
         within = self.budget.nets_within
-        if is_long and others and math.isfinite(within):
-            first = self.fit_nets(kind, encoding, turn, folds=1)
-            if self._error_of(first) > within * self._least(others, first):
-                return ()
-        start = time.perf_counter()
-        nets = self.fit_nets(kind, encoding, turn)
-        if not is_long:
-            return nets
-        most = _GO_ON_WITHIN * self._least(others, nets) if others else math.inf
-        return self._go_on(nets, partial(self.fit_nets, kind, encoding, turn), start, most)
+        if not self.has_many_rows or not others or math.isinf(within):
+            return True
+        first = fit(folds=1)
+        return self._error_of(first) <= within * self._least(others, first)
 
     def _go_on(
-        self, nets: Sequence[FittedMember], fit: Callable[..., Any], start: float, most: float
+        self,
+        nets: Sequence[FittedMember],
+        fit: Callable[..., Any],
+        start: float,
+        others: Sequence[_Trained],
     ) -> Sequence[FittedMember]:
-        """The same nets after more cycles of the schedule, while their error falls."""
+        """The same nets; of many rows after more cycles of the schedule, while they learn."""
+        if not self.has_many_rows:
+            return nets
+        most = _GO_ON_WITHIN * self._least(others, nets) if others else math.inf
         falls = _ended_late(nets)
         for cycle in range(1, self.budget.cycles):
             now, before = time.perf_counter(), self._error_of(nets)
@@ -508,6 +507,11 @@ class _Workshop:
             nets, start = _better(nets, fit(before=nets, cycle=cycle)), now
             falls = self._error_of(nets) < _STILL_FALLS * before
         return nets
+
+    @property
+    def has_many_rows(self) -> bool:
+        """Whether nets are trained as on many rows."""
+        return len(self.fold) > MANY_ROWS and self.loss == "rmse"
 
     def _outputs(self, nets: Sequence[FittedMember]) -> Tensor:
         """Out-of-fold outputs; the target itself for rows of no fold."""
