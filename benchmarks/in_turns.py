@@ -6,8 +6,8 @@
 Prints the medians of both trees, and of the ratios of single rounds with the lowest and highest.
 What is compared: ``diabetes`` and numbers of rows are fits of nets, ``quality="nets"`` (all that
 there was before there were blends); with ``blend-`` in front they are fits of the default. ``mlp``
-and ``mlp-100`` are one net of 512 units, on 500 and 100 rows; ``bag80``, ``bag400`` ten such nets.
-``predict`` and ``blend-predict`` are 100,000 rows by either.
+and ``mlp-100`` are one net of 512 units, on 500 and 100 rows; ``bag80`` and ``bag400`` ten such
+nets. ``predict`` and ``blend-predict`` are 100,000 rows by either.
 """
 
 import argparse
