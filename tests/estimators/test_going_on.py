@@ -129,3 +129,10 @@ def test_verbose_draws_a_bar_on_a_terminal(data, monkeypatch):
 def test_silent_by_default(data, capsys):
     fit(data)
     assert capsys.readouterr() == ("", "")
+
+
+def test_blends_cannot_go_on(data):
+    model = AdaCapRegressor(quality=["kernel", "ridge"], random_state=0).fit(data.X, data.y)
+    text = r"the nets of the last fit, which was a blend of .*\. Fit with quality='nets' first"
+    with pytest.raises(ValueError, match=text):
+        model.set_params(warm_start=True).fit(data.X, data.y)

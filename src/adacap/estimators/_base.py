@@ -292,6 +292,12 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         going_on = told["warm_start"] and hasattr(self, "members_")
         if going_on and checkpoint is not None:
             raise ValueError(GOING_ON)
+        if going_on and self.blend_:
+            raise ValueError(
+                "warm_start=True goes on with the nets of the last fit, which was a blend of "
+                f"{', '.join(part.name for part in self.blend_)}. Fit with quality='nets' first, "
+                "or set warm_start=False."
+            )
         most = max(most_nets(self), MOST_GROUP_FOLDS if groups is not None else 0)
         seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
         seeds = same_seeds(self, seeds, checkpoint)
