@@ -151,7 +151,8 @@ mutate: $(TEST) ## 170 changes of core and 170 of the loaders, one at a time: do
 soak: $(TEST) ## half an hour of use: memory, handles, threads and files must not grow; MINUTES=5 for less
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)
 
-audit: $(TEST) ## known holes in what is installed, by pip-audit; says so where it cannot ask
+audit: $(TEST) ## known holes in what is installed, by pip-audit; says so where it cannot install it or ask
+	$(PIP) --retries 1 $$($(BIN)/python $(REQUIREMENTS) group audit) || true
 	$(BIN)/python tools/audit.py
 
 sbom: $(CORE) ## what is installed, as a bill of materials: sbom.json (CycloneDX)

@@ -24,6 +24,13 @@ def test_advise_as_json_has_every_number(call, houses):
     assert found["seconds"] > 0
 
 
+@pytest.mark.parametrize("command", ["advise", "evaluate"])
+def test_a_seed_beyond_what_methods_take(call, houses, command):
+    result = call(command, houses, "-t", "rent", "--seed", "9" * 30)
+    assert result.exit_code == 2
+    assert "Invalid value for '--seed': Input should be less than or equal to" in result.output
+
+
 def test_check_is_content_with_rows_of_the_same_kind(call, write_houses, house_model, tmp_path):
     new = write_houses(tmp_path / "new.csv", n_rows=120, seed=5)
     result = call("check", house_model[0], new, "--strict")

@@ -77,6 +77,31 @@ def test_a_target_that_is_not_there(call, houses, house_model):
     assert "has no column 'cost'" in result.output
 
 
+def test_a_target_named_twice_counts_once(call, houses, house_model):
+    given = ["calibrate", house_model[0], houses, "-o", "a.adacap", "--json"]
+    result = call(*given, "--target", "price", "--target", "price,price")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--target", "size"],
+            "'size' is a column the model learned from and cannot be the target.",
+        ),
+        (
+            ["--target", "price", "--group", "price"],
+            "'price' is the column of --group and cannot be",
+        ),
+    ],
+)
+def test_a_target_that_is_something_else(call, houses, house_model, options, message):
+    result = call("calibrate", house_model[0], houses, "-o", "a.adacap", *options)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
 def test_several_coverages_and_quantiles_are_columns(call, houses, house_model):
     path, model = house_model
     options = ["--interval", "0.5,0.9", "--quantiles", "0.1,0.5"]

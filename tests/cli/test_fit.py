@@ -86,6 +86,9 @@ def test_report(call, houses, tmp_path):
         (["-t", "price", "--report", "r.html", "--test-size", "0"], "--report needs a test part"),
         (["-t", "price", "--separator", ",,"], "--separator must be one character"),
         (["-t", "price", "--encoding", "utf-9"], "Unknown --encoding 'utf-9'"),
+        (["-t", "price", "--encoding", "rot13"], "Unknown --encoding 'rot13'"),
+        (["-t", "price", "--encoding", "undefined"], "Unknown --encoding 'undefined'"),
+        (["-t", "price", "--encoding", ""], "Unknown --encoding ''"),
     ],
 )
 def test_wrong_usage_ends_with_2(call, houses, tmp_path, options, message):

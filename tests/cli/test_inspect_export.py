@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap import AdaCapClassifier, AdaCapRegressor, lite
 from adacap.estimators.settings import Settings
+from adacap.exceptions import ModelFileError
 
 
 def test_inspect_tells_what_the_model_is(call, house_model):
@@ -115,7 +116,9 @@ def test_names_are_spelt_out(call, tmp_path):
 def test_what_is_no_model(call, houses, tmp_path):
     result = call("inspect", houses)
     assert result.exit_code == 1
-    assert "is no model file: it does not begin as a zip file" in result.stderr
+    with pytest.raises(ModelFileError, match="it does not begin as a zip file") as refusal:
+        lite.load(houses)
+    assert result.stderr == f"Error: {refusal.value}\n"
     assert call("inspect", "nothing.adacap").exit_code == 2
 
 

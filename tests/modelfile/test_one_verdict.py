@@ -3,6 +3,8 @@
 import copy
 import functools
 import json
+import random
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -266,6 +268,78 @@ def test_a_text_that_is_no_description_is_refused_by_all(saved: Any, tmp_path: P
     for name, text in TEXTS.items():
         path = write(tmp_path / "m.adacap", text, saved("regressor")[1])
         told[name] = disagreement(path) if verdict(load, path) else "it is read"
+    assert {name: text for name, text in told.items() if text} == {}
+
+
+def test_changed_bytes_have_one_verdict(saved: Any, tmp_path: Path) -> None:
+    """Truncated, and single bytes changed: all over the file, and each of the zip's records."""
+    path = write(tmp_path / "m.adacap", *saved("regressor"))
+    content = path.read_bytes()
+    directory = content.index(b"PK\x01\x02")
+    draw = random.Random(0)
+    spots = [*draw.sample(range(len(content)), 150), *range(60), *range(directory, len(content))]
+    wrong = {f"cut at {spot}": content[:spot] for spot in spots}
+    for spot in spots:
+        flipped = content[spot] ^ draw.randrange(1, 256)
+        wrong[f"changed at {spot}"] = content[:spot] + bytes([flipped]) + content[spot + 1 :]
+    told, n_refused = {}, 0
+    for name, new in wrong.items():
+        path.write_bytes(new)
+        told[name] = disagreement(path)
+        n_refused += bool(verdict(lite.load, path))
+    assert {name: text for name, text in told.items() if text} == {}
+    assert n_refused > len(spots)  # those that are cut, and more
+
+
+def zipped(path: Path, *parts: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w", method) as archive:
+        warnings.simplefilter("ignore", UserWarning)  # of a name twice
+        for name, content in parts:
+            archive.writestr(name, content)
+    return path.read_bytes()
+
+
+def at_entry(content: bytes, offset: int, new: bytes) -> bytes:
+    """With bytes in the last entry of the directory replaced."""
+    spot = content.rindex(b"PK\x01\x02") + offset
+    return content[:spot] + new + content[spot + len(new) :]
+
+
+def test_a_changed_zip_is_refused_by_all(saved: Any, tmp_path: Path) -> None:
+    description, tensors = saved("regressor")
+    text, weights = (
+        ("model.json", json.dumps(description).encode()),
+        ("weights.safetensors", tensors),
+    )
+    path = tmp_path / "m.adacap"
+    good = zipped(path, text, weights)
+    assert [verdict(read, path) for read in READERS.values()] == ["", "", ""]
+    wrong = {
+        "no parts": zipped(path),
+        "no weights": zipped(path, text),
+        "no description": zipped(path, weights),
+        "a third part": zipped(path, text, weights, ("run.py", b"1/0")),
+        "a part twice": zipped(path, text, weights, weights),
+        "parts elsewhere": zipped(path, ("a/model.json", text[1]), weights),
+        "a way out": zipped(path, ("../model.json", text[1]), weights),
+        "parts exchanged": zipped(path, ("model.json", tensors), (weights[0], text[1])),
+        "deflated": zipped(path, text, weights, method=zipfile.ZIP_DEFLATED),
+        "LZMA": zipped(path, text, weights, method=zipfile.ZIP_LZMA),
+        "encrypted": at_entry(good, 8, b"\x01"),
+        "an unknown method": at_entry(good, 10, b"\x63\x00"),
+        "another checksum": at_entry(good, 16, b"\0\0\0\0"),
+        "packed to 4 GB": at_entry(good, 20, b"\xf0\xff\xff\xff"),
+        "unpacks to 4 GB": at_entry(good, 24, b"\xf0\xff\xff\xff"),
+        "an offset beyond the end": at_entry(good, 42, b"\xf0\xff\xff\x7f"),
+        "an overlap": at_entry(good, 42, b"\0\0\0\0"),
+        "bytes before": b"#!/bin/sh\n" + good,
+        "no directory": good[: good.index(b"PK\x01\x02")],
+        "a directory alone": good[good.index(b"PK\x01\x02") :],
+    }  # fmt: skip
+    told = {}
+    for name, content in wrong.items():
+        path.write_bytes(content)
+        told[name] = disagreement(path) if verdict(lite.load, path) else "it is read"
     assert {name: text for name, text in told.items() if text} == {}
 
 

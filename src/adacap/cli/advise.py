@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from adacap.cli.common import (
+    LARGEST_SEED,
     AsJson,
     DateFormat,
     Decimal,
@@ -34,7 +35,9 @@ def advise(
     target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
     task: TaskOption = "auto",
     drop: Drop = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of rows drawn, folds and forests.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="Of rows drawn, folds and forests.")
+    ] = 0,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,

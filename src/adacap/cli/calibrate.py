@@ -70,9 +70,8 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
     from adacap.cli.targets import read_target
     from adacap.files import open_table
 
-    names = [name for text in target for name in text.split(",")] or list(
-        estimator.provenance_.targets
-    )
+    given = dict.fromkeys(name for text in target for name in text.split(","))
+    names = list(given or estimator.provenance_.targets)
     if not names:
         raise UsageError("The model does not know the name of its target. Give it: --target NAME.")
     source = open_table(data, [*(estimator.encoder_.names_ or ()), *names])
@@ -83,6 +82,10 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
     if group is not None and group not in source.names:
         raise UsageError(f"{data} has no column {group!r}. Name that of the groups: --group NAME.")
     found = find_columns(estimator, source)
+    for name in names:
+        if name == group or name in (found or ()):
+            what = "the column of --group" if name == group else "a column the model learned from"
+            raise UsageError(f"{name!r} is {what} and cannot be the target.")
     others = {*names, group}
     columns = [n for n in source.names if n not in others] if found is None else found
     kinds = file_kinds(estimator, columns)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from adacap.files import Source, TextOptions
 
 __all__ = [
+    "LARGEST_SEED",
     "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "GroupColumn", "Keep", "KeyFile",
     "Separator", "TimeColumn", "UsageError", "Weight",
     "command", "exit_code", "note", "number", "plus_minus", "print_json", "print_table", "say",
     "shares", "size_of", "split_names", "text_options",
 ]  # fmt: skip
 
+LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Weight = Annotated[
@@ -233,8 +235,6 @@ def text_options(
     separator: str | None, decimal: str | None, encoding: str | None, date_format: str | None
 ) -> TextOptions:
     """What the user says of a text file, checked."""
-    import codecs
-
     from adacap.files import TextOptions
     from adacap.files.sniff import SPACES
 
@@ -243,9 +243,16 @@ def text_options(
     for name, sign in (("separator", separator), ("decimal", decimal)):
         if sign is not None and len(sign) != 1 and (name, sign) != ("separator", SPACES):
             raise UsageError(f"--{name} must be one character, got {sign!r}.")
-    if encoding is not None:
-        try:
-            encoding = codecs.lookup(encoding).name
-        except LookupError:
-            raise UsageError(f"Unknown --encoding {encoding!r}. Try utf-8 or latin-1.") from None
+    encoding = None if encoding is None else _encoding(encoding)
     return TextOptions(separator, decimal, encoding, date_format)
+
+
+def _encoding(name: str) -> str:
+    """Python's name of an encoding; codecs that turn no bytes into text, as rot13, are none."""
+    import codecs
+
+    try:
+        b"a,b\n".decode(name, "replace")
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise UsageError(f"Unknown --encoding {name!r}. Try utf-8 or latin-1.") from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adacap.cli.common import (
+    LARGEST_SEED,
     AsJson,
     DateFormat,
     Decimal,
@@ -75,7 +76,7 @@ def evaluate(
     time_column: TimeColumn = None,
     keep: Keep = None,
     max_rows: MaxRows = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first split.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the first split.")] = 0,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,

@@ -42,19 +42,12 @@ def inspect(
     With --no-capacity torch is not loaded.
     """
     from adacap.cli.loading import read_key
-    from adacap.exceptions import ModelFileError, SignatureError
     from adacap.files import MissingFileError
     from adacap.modelfile.contents import read_model
 
     if not model.is_file():
         raise MissingFileError(f"There is no model file {model}.")
-    try:
-        file = read_model(model, read_key(key_file))
-    except SignatureError:
-        raise
-    except ModelFileError as error:
-        reason = str(error).removeprefix(f"Cannot load {str(model)!r}: ")
-        raise ModelFileError(f"{model} is no model file: {reason}") from error
+    file = read_model(model, read_key(key_file))
     facts = _facts(model, file)
     readings = _capacity(model) if capacity else None
     if as_json:
