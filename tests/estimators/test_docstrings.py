@@ -43,7 +43,13 @@ def test_shared_parameters_have_one_text(one, other):
     texts, others = described(one), described(other)
     alike = [name for name in texts if one._constraints[name] == other._constraints.get(name)]
     assert set(texts) - set(alike) <= ONLY_OF_NUMBERS
-    assert {name: texts[name] for name in alike} == {name: others[name] for name in alike}
+    texts, others = ({name: of[name] for name in alike} for of in (texts, others))
+    assert before_auto(texts) == before_auto(others)
+
+
+def before_auto(texts):
+    """Texts without what "auto" stands for, which differs between numbers and classes."""
+    return {name: " ".join(text.split()).partition(" Auto ")[0] for name, text in texts.items()}
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -23,8 +23,8 @@ def data(seed):
 
 
 def regressor(**settings):
-    if settings.get("quality", "nets") != "nets":  # members of a blend share five folds
-        settings = {"n_estimators": "auto", **settings}
+    if settings.get("quality", "nets") != "nets":  # members of a blend, none of them of nets
+        return AdaCapRegressor(**{"random_state": 0, **settings})
     return AdaCapRegressor(**{**CHEAP, **settings})
 
 

@@ -177,7 +177,7 @@ def settings_of(draw):
     policy = draw(st.sampled_from(["default", "default", "default", "paper", "none"]))
     if draw(st.integers(0, 5)) == 0:
         quality = draw(st.sampled_from(BLENDS))
-        return {"quality": quality, "random_state": 0, "preprocessing": policy, "max_iter": 3}
+        return {"quality": quality, "random_state": 0, "preprocessing": policy}
     return {
         **NETS,
         "preprocessing": policy,

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "report_data": "metrics tables",
     "report_sections": "metrics report_data tables",
     "report": "datasets methods report_data report_sections store tables",
-    "reproduce": "datasets jobs methods metrics runner sources split store",
+    "reproduce": "datasets jobs methods metrics plan runner sources split store",
     "cli": "datasets imports methods plan plugins report reproduce runner status store verify",
 }
 CODE = {("plugins.py", "_execute")}  # runs text as code: that of a plugin

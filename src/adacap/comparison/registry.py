@@ -266,7 +266,7 @@ def with_threads(n: int) -> Iterator[None]:
 
 
 def threads() -> int:
-    """Threads a method may use: those of :func:`with_threads`, of ``ADACAP_THREADS``, or one.
+    """Threads a method may use: those of ``with_threads``, of ``ADACAP_THREADS``, or one.
 
     Examples
     --------
