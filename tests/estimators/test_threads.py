@@ -34,8 +34,8 @@ MODELS = {
 }
 
 
-# Forests of scikit-learn pass warning filters on to their workers; in threads, where filters are one
-# list for all, they may find none and then warn of it.
+# Forests of scikit-learn pass warning filters on to their workers; in threads, where filters are
+# one list for all, they may find none and then warn of it.
 @pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed` should be used:UserWarning")
 @pytest.mark.finding("H1", before="10 of 48 fits in 6 threads differ")
 @pytest.mark.parametrize("kind", MODELS)
