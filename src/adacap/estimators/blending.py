@@ -5,8 +5,8 @@ Every member is a model per fold that never saw the fold, so that its prediction
 - kernel, ridge and trees are trained on the rows outside the fold and nothing else;
 - a net's weights too, and its output layer is solved without the fold; only its iteration is chosen
   on it. This flatters nets a little, so their errors count ``NET_OPTIMISM`` times when weights are
-  found; on many rows, where a fold is large, hardly more than once. docs/DEFAULTS.md has the
-  measured optimism of each kind.
+  found; on many rows, where a fold is large, hardly more than once, which was not measured.
+  docs/DEFAULTS.md has the optimism of each kind as measured on small tables.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FitNets(Protocol):
 FoldLayers = Sequence[tuple[Tensor, Tensor]]
 
 NET_OPTIMISM = 1.08
-_FLATTERED_ROWS = 40  # of many rows: the share of nets' errors that is flattery, times the rows
+_FLATTERED_ROWS = 40  # of many rows: share of nets' errors that is flattery, times rows; a guess
 _LEAST_FACTOR = 0.01  # of the outputs of a model of classes
 _VERY_MANY_ROWS = 10_000  # that larger trees can be grown on
 _MOST_STUDIED = 1000  # rows that the capacity of a kernel is read on
