@@ -3,6 +3,7 @@
     ADACAP_DATA=<folder> python benchmarks/quality.py run explore    (ideas, on splits 40-42)
     ADACAP_DATA=<folder> python benchmarks/quality.py run confirm    (the choice and its peers)
     ADACAP_DATA=<folder> python benchmarks/quality.py run fresh      (the choice, on new splits)
+    ADACAP_DATA=<folder> python benchmarks/quality.py run times --jobs 1    (on an idle machine)
     python benchmarks/quality.py write                               (tables from the records)
 
 Ideas are chosen between on the exploration splits. The confirmation splits were not looked at while
@@ -105,6 +106,13 @@ def probed(name: str) -> Method:
     return replace(find_method(name), probe=last_iterations)
 
 
+def timed(name: str) -> Method:
+    """The same method under another name, for a run on a machine that does nothing else."""
+    from adacap_bench.methods import find_method
+
+    return replace(find_method(name), name=f"timed-{name}")
+
+
 def singles() -> list[Method]:
     """Each member on its own."""
     names = ("kernel", "kernel:rank", "kernel:bins", "boosting", "trees", "ridge", "ridge:bins",
@@ -169,6 +177,7 @@ PLANS: dict[str, Plan] = {
     "large": Plan(
         lambda: [*map(probed, OWN), REFERENCE, "xrf", "lightgbm"], LARGE, (60, 61), True, 1800
     ),
+    "times": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], LARGE, (60,), True),
     "classes": Plan(
         lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", (66, 67, 68)
     ),
@@ -377,6 +386,22 @@ def last_table(rows: list[dict[str, Any]]) -> list[str]:
     return text
 
 
+def time_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Seconds of the default and of CatBoost where nothing else ran, and their ratios."""
+    table = table_of(rows)
+    own, base = (table[f"timed-{name}"] for name in (DEFAULT, REFERENCE))
+    keys = sorted(own.keys() & base.keys(), key=lambda key: own[key]["n_train"])
+    text = ["| task | rows | default, s | CatBoost, s | ratio |", "|---|---|---|---|---|"]
+    ratios = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
+    for key, ratio in zip(keys, ratios, strict=True):
+        ours, other = own[key], base[key]
+        text.append(
+            f"| {key[0]} | {ours['n_train']} | {ours['seconds']:.1f} | {other['seconds']:.1f} | "
+            f"{ratio:.1f} |"
+        )
+    return [*text, f"| **geometric mean** | | | | {np.exp(np.mean(np.log(ratios))):.1f} |"]
+
+
 def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
     table = table_of(rows)
     methods = [m for m in methods if m in table]
@@ -422,7 +447,9 @@ def class_table(rows: list[dict[str, Any]]) -> list[str]:
 
 def sections() -> dict[str, list[str]]:
     """Every table by the name of its place."""
-    rows = records()
+    timing, rows = [], []
+    for row in records():
+        (timing if row["method"].startswith("timed-") else rows).append(row)
 
     def part(splits: Iterable[int], keep: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
         wanted = set(splits)
@@ -455,6 +482,8 @@ def sections() -> dict[str, list[str]]:
         found["tasks"] = task_table(confirmed, SHOWN)
         few = [row for row in confirmed if row["n_train"] <= FEW_ROWS]
         found["peers"] = lines_table(few, [m for m in (*OWN, *PEERS) if m in names])
+    if timing:
+        found["times"] = time_table(timing)
     many = part(PLANS["large"].splits, large)
     if {row["task"] for row in many} - small_tasks:  # else only the two that the small suite has
         found["large"] = lines_table(many, dict.fromkeys(row["method"] for row in many))
