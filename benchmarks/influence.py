@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make
 
 from adacap import AdaCapRegressor
 from adacap.core.ridge import Ridge
-from adacap.estimators import blending
+from adacap.estimators.blending import BUDGETS, Part, workshop
 from adacap.explain.training_rows import TrainingRows, training_rows
 from adacap.members import kernel as kernel_member
 from adacap.predictors import Kernel, Linear
@@ -48,13 +48,13 @@ def tables() -> dict[str, tuple[Any, Any]]:
 def kernels_kept() -> Iterator[list[Any]]:
     """Kernels in the order in which they are trained, with the λ and amplitudes of training."""
     kept: list[Any] = []
-    fit = blending.fit_kernel
+    fit = workshop.fit_kernel
 
     def keep(*args: Any, **options: Any) -> Any:
         kept.append(fit(*args, **options))
         return kept[-1]
 
-    with patch.object(blending, "fit_kernel", keep):
+    with patch.object(workshop, "fit_kernel", keep):
         yield kept
 
 
@@ -63,7 +63,7 @@ def outputs_without(
 ) -> torch.Tensor:
     """Coded outputs of new rows by a model whose layers are solved without one row, or with all."""
     kept = torch.tensor([i for i in range(len(rows.x)) if i != out])
-    parts = model.blend_ or [blending.Part("nets", 1.0, 0, 0, 1.0, tuple(model.members_))]
+    parts = model.blend_ or [Part("nets", 1.0, 0, 0, 1.0, tuple(model.members_))]
     total: Any = 0.0
     for part in parts:
         if part.frozen is None:
@@ -116,7 +116,7 @@ def _chosen(own: Any, y: Any, w: Any) -> float:
 
 
 def _boosted(model: Any, frozen: Any, i: int, x: Any, own: Any, y: Any, w: Any) -> Any:
-    settings = blending.BUDGETS[model.settings_.quality].boosting
+    settings = BUDGETS[model.settings_.quality].boosting
     base = (w[:, None] * y).sum(0) / w.sum()
     left, predicted = y - base, base.repeat(len(x), 1)
     powers = 2 ** torch.arange(settings.depth - 1, -1, -1)

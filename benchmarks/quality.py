@@ -128,7 +128,7 @@ def without(whole: Sequence[str]) -> list[Method]:
 
 def otherwise(whole: Sequence[str]) -> list[Method]:
     """The blend with one choice made in another way."""
-    blending, weights = "adacap.estimators.blending", "adacap.members.blend"
+    blending, weights = "adacap.estimators.blending.weighing", "adacap.members.blend"
     return [
         blend("nets-at-their-word", whole, changes=((blending, "NET_OPTIMISM", 1.0),)),
         blend("weights-not-shrunk", whole, changes=((weights, "SHRINKAGE", 0.0),)),

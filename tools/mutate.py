@@ -38,12 +38,12 @@ TARGETS: dict[str, dict[str, list[str]]] = {
         "core/dither.py": ["tests/core/test_dither.py"],
         "core/lambda_init.py": ["tests/core/test_lambda_init.py"],
         "core/linalg.py": ["tests/core/test_linalg.py", "tests/core/test_ridge.py"],
-        "core/loo_path.py": ["tests/core/test_loo_path.py"],
         "core/losses.py": ["tests/core/test_mlr.py"],
         "core/matern.py": ["tests/core/test_matern.py"],
         "core/mlr.py": ["tests/core/test_mlr.py"],
         "core/permutation.py": ["tests/core/test_permutation.py"],
         "core/ridge.py": ["tests/core/test_ridge.py"],
+        "core/ridge_path.py": ["tests/core/test_ridge_path.py"],
     },
     "loaders": {
         "modelfile/archive.py": ["tests/modelfile/test_archive.py", _FILES],

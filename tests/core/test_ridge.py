@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from adacap.core.linalg import gram
 from adacap.core.ridge import _BLOCK, _LEAST_BY_BLOCKS, Ridge, _cholesky, row_mean
+from adacap.core.ridge_path import RidgePath
 from adacap.exceptions import NonFiniteError, NumericalWarning
 
 LONG, WIDE, SQUARE = (9, 4), (4, 9), (5, 5)
@@ -249,22 +250,6 @@ def test_float32_stays_float32(normal, shape):
     torch.testing.assert_close(small.coef.double(), solve(A, Y, 0.5).coef, rtol=1e-4, atol=1e-4)
 
 
-# ------------------------------------------------------------------------- many values of λ
-
-
-@SHAPES
-@INTERCEPT
-@WEIGHTED
-@pytest.mark.parametrize("rank", [1, 9], ids=["dependent", "full"])
-def test_path_is_the_fit_at_each_lambda(normal, shape, fit_intercept, weighted, rank):
-    A, Y = normal(shape[0], rank) @ normal(rank, shape[1]), normal(shape[0], 3)
-    w = weights(shape[0]) if weighted else None
-    lams = torch.tensor([1e-2, 0.5, 10.0, 1e4], dtype=torch.float64)
-    expected = torch.stack([solve(A, Y, lam, w, fit_intercept).fitted for lam in lams])
-    ridge = Ridge(A, 1.0, sample_weight=w, fit_intercept=fit_intercept)
-    torch.testing.assert_close(ridge.path(Y, lams), expected, **EXACT)
-
-
 # ---------------------------------------------------------------------------- leave-one-out
 
 
@@ -319,14 +304,13 @@ def test_a_row_that_only_it_explains_stays_finite():
     assert (leverage <= 1).all()
 
 
-@pytest.mark.parametrize("question", ["leverage", "dof", "loo", "path"])
+@pytest.mark.parametrize("question", ["leverage", "dof", "loo"])
 def test_what_is_only_read_has_no_graph(normal, question):
     ridge, Y = Ridge(normal(*LONG).requires_grad_(), 1.0), normal(9, 1)
     answer = {
         "leverage": lambda: ridge.leverage(),
         "dof": lambda: ridge.dof(),
         "loo": lambda: ridge.loo(Y)[0],
-        "path": lambda: ridge.path(Y, torch.tensor([1.0, 2.0])),
     }[question]()
     assert not answer.requires_grad
 
@@ -361,7 +345,7 @@ def test_no_matrix_of_the_larger_size_is_formed(normal, shape, fit_intercept):
         (fit.fitted.square().sum() + fit.coef.sum()).backward()
         ridge.dof()
         ridge.loo(Y)
-        ridge.path(Y, torch.tensor([1.0, 2.0]))
+        RidgePath(A, torch.tensor([1.0, 2.0]), sample_weight=w).loo(Y)
     assert (6, 6) in shapes.seen
     assert (40, 40) not in shapes.seen
 

@@ -14,9 +14,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.metrics import log_loss, r2_score
 
 from adacap import AdaCapClassifier, AdaCapRegressor
-from adacap.estimators import blending
 from adacap.estimators import quality as qualities
-from adacap.estimators.blending import NET_OPTIMISM, blend_module
+from adacap.estimators.blending import BUDGETS, NET_OPTIMISM, blend_module, nets, weighing
 from adacap.estimators.quality import CLASS_QUALITIES, MANY_ROWS, OF_MANY_ROWS, QUALITIES, plan_of
 from adacap.estimators.rows import merge_rows
 from adacap.members.blend import blend_weights
@@ -150,7 +149,7 @@ def test_weights_are_by_error_and_nets_count_as_a_little_worse(diabetes, monkeyp
         seen.append(residuals)
         return blend_weights(residuals, weight)
 
-    monkeypatch.setattr(blending, "blend_weights", weigh)
+    monkeypatch.setattr(weighing, "blend_weights", weigh)
     names = ["ridge", "boosting", "nets"]
     model = regressor(names, max_iter=20).fit(*diabetes[:2])
     (residuals,) = seen
@@ -283,7 +282,6 @@ def test_many_rows_have_members_of_their_own():
 @pytest.fixture
 def many_rows(seed, monkeypatch):
     """600 rows that count as many, with a smooth target and one of steps."""
-    monkeypatch.setattr(blending, "MANY_ROWS", 500)
     monkeypatch.setattr(qualities, "MANY_ROWS", 500)
     X = np.random.default_rng(seed).uniform(-1, 1, size=(600, 6))
     smooth, steps = np.sin(3 * X[:, 0]), np.sign(X - np.linspace(-0.4, 0.4, 6)).sum(1)
@@ -292,8 +290,8 @@ def many_rows(seed, monkeypatch):
 
 @pytest.mark.parametrize("target", ["smooth", "steps"])
 def test_of_many_rows_nets_are_trained_where_they_pay(many_rows, target, monkeypatch):
-    within = replace(blending.BUDGETS["balanced"], cycles=1)
-    monkeypatch.setitem(blending.BUDGETS, "balanced", within)
+    within = replace(BUDGETS["balanced"], cycles=1)
+    monkeypatch.setitem(BUDGETS, "balanced", within)
     y = getattr(many_rows, target)
     names = ["boosting", "nets:bins"]
     monkeypatch.setitem(qualities.OF_MANY_ROWS, "balanced", names)
@@ -307,8 +305,8 @@ def test_nets_go_on_while_they_learn(many_rows, monkeypatch):
     monkeypatch.setitem(qualities.OF_MANY_ROWS, "best", ["nets:bins"])
     found = {}
     for cycles in (1, 3):
-        budget = replace(blending.BUDGETS["best"], cycles=cycles)
-        monkeypatch.setitem(blending.BUDGETS, "best", budget)
+        budget = replace(BUDGETS["best"], cycles=cycles)
+        monkeypatch.setitem(BUDGETS, "best", budget)
         found[cycles] = regressor("best", width=16, max_iter=8).fit(many_rows.X, many_rows.smooth)
     short, long = found[1].members_, found[3].members_
     assert {len(net.history) for net in short} == {8}
@@ -326,15 +324,15 @@ def test_nets_that_got_worse_are_those_before(many_rows):
     before = model.members_
     worse = [replace(net, best_score=net.best_score - k) for k, net in enumerate(before)]
     better = [replace(net, best_score=net.best_score + 1) for net in before]
-    for net, old in zip(blending._better(before, worse), before, strict=True):
+    for net, old in zip(nets._better(before, worse), before, strict=True):
         assert (net.best_score, net.best_iter) == (old.best_score, old.best_iter)
         assert len(net.history) == 12
-    for net, old in zip(blending._better(before, better), before, strict=True):
+    for net, old in zip(nets._better(before, better), before, strict=True):
         assert net.best_iter == 6 + old.best_iter
 
 
 def test_a_list_of_members_is_trained_whole(seed, monkeypatch):
-    monkeypatch.setattr(blending, "MANY_ROWS", 500)
+    monkeypatch.setattr(qualities, "MANY_ROWS", 500)
     X = np.random.default_rng(seed).uniform(-1, 1, size=(600, 6))
     y = np.sign(X - np.linspace(-0.4, 0.4, 6)).sum(1)
     model = regressor(["boosting", "kernel", "nets"], width=8, max_iter=2).fit(X, y)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from adacap import AdaCapRegressor, load
-from adacap.estimators import blending
+from adacap.estimators.blending import weighing
 from adacap.exceptions import ModelFileError
 from adacap.modelfile.archive import read, read_tensors
 from adacap.modelfile.contents import ModelFile
@@ -28,7 +28,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Any]:
     path = tmp_path_factory.mktemp("blend") / "m.adacap"
     model = AdaCapRegressor(quality=NAMES, n_estimators=2, width=4, max_iter=2, random_state=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blending, "blend_weights", lambda r, w: np.array([0.5, 0.3, 0.2]))
+        patch.setattr(weighing, "blend_weights", lambda r, w: np.array([0.5, 0.3, 0.2]))
         model.fit(X, X[:, 0]).save(path)
     found = read(path)
     return found.text, read_tensors(found.weights)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from adacap import AdaCapClassifier, AdaCapRegressor, lite, load
-from adacap.estimators import blending
+from adacap.estimators.blending import weighing
 from adacap.estimators.quality import MEMBERS
 from adacap.modelfile import lite as lite_module
 from adacap.modelfile.contents import read_model
@@ -65,7 +65,7 @@ def models() -> Callable[[str], Any]:
         model, y, weight = (CASES | EQUAL)[name]()
         with pytest.MonkeyPatch.context() as patch:
             for weigh in ("blend_weights", "class_weights") if name in EQUAL else ():
-                patch.setattr(blending, weigh, lambda r, *_: np.full(len(r), 1 / len(r)))
+                patch.setattr(weighing, weigh, lambda r, *_: np.full(len(r), 1 / len(r)))
             return model.fit(X, y, weight)
 
     return fitted
@@ -206,7 +206,7 @@ def test_a_member_that_is_worse_than_nothing_says_almost_nothing(tmp_path: Path)
     draw = np.random.default_rng(0)
     table, noise = draw.normal(size=(60, 3)), draw.integers(0, 3, 60)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blending, "class_weights", lambda r, *_: np.zeros(len(r)))
+        patch.setattr(weighing, "class_weights", lambda r, *_: np.zeros(len(r)))
         model = AdaCapClassifier(quality=["ridge", "kernel"], random_state=0).fit(table, noise)
     assert [part.weight for part in model.blend_] == [1.0]
     shares = model.predict_proba(table)

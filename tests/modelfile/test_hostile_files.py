@@ -20,8 +20,7 @@ import safetensors.torch
 import torch
 
 from adacap import AdaCapClassifier, AdaCapRegressor, lite, load
-from adacap.estimators import blending
-from adacap.estimators.blending import Budget
+from adacap.estimators.blending import BUDGETS, Budget, weighing
 from adacap.exceptions import ModelFileError, NoFolderError, OutputError
 from adacap.members.boosting import BoostingSettings
 from adacap.members.kernel import KernelSettings
@@ -41,8 +40,8 @@ def blend() -> Any:
     cheap = Budget(KernelSettings(n_steps=2), BoostingSettings(n_trees=2, depth=2), n_trees=2)
     names = ["nets:bins", "kernel:rank", "boosting", "trees", "ridge"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(blending.BUDGETS, "balanced", cheap)
-        patch.setattr(blending, "blend_weights", lambda r, w: np.full(len(r), 1 / len(r)))
+        patch.setitem(BUDGETS, "balanced", cheap)
+        patch.setattr(weighing, "blend_weights", lambda r, w: np.full(len(r), 1 / len(r)))
         return AdaCapRegressor(**TINY, n_estimators=2, quality=names).fit(X, Y)
 
 

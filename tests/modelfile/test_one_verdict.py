@@ -16,8 +16,7 @@ import pytest
 import safetensors.numpy
 
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, lite, load
-from adacap.estimators import blending
-from adacap.estimators.blending import Budget
+from adacap.estimators.blending import BUDGETS, Budget, weighing
 from adacap.estimators.mlr_net import MLRNetRegressor
 from adacap.exceptions import ModelFileError
 from adacap.members.boosting import BoostingSettings
@@ -58,8 +57,8 @@ def blend() -> Any:
     model = AdaCapRegressor(**TINY, n_estimators=2, quality=names)
     cheap = Budget(KernelSettings(n_steps=3), BoostingSettings(n_trees=2, depth=2), n_trees=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(blending.BUDGETS, "balanced", cheap)
-        patch.setattr(blending, "blend_weights", lambda r, w: np.full(len(r), 1 / len(r)))
+        patch.setitem(BUDGETS, "balanced", cheap)
+        patch.setattr(weighing, "blend_weights", lambda r, w: np.full(len(r), 1 / len(r)))
         return model.fit(FRAME[["gaps"]], Y)
 
 

@@ -40,8 +40,7 @@ from models import (
 
 from adacap import AdaCapClassifier, AdaCapRegressor
 from adacap.checkpoint import Checkpoint
-from adacap.estimators import blending
-from adacap.estimators.blending import Budget
+from adacap.estimators.blending import BUDGETS, Budget
 from adacap.exceptions import AdaCapError
 from adacap.members.boosting import BoostingSettings
 from adacap.members.kernel import KernelSettings
@@ -108,7 +107,7 @@ def fitted(make: Callable[..., Any], y: Any, path: Path | None, end: int = 0) ->
 @cache
 def sources() -> list[Source]:
     """Fits that were interrupted early and late."""
-    blending.BUDGETS.update(dict.fromkeys(blending.BUDGETS, CHEAP))  # type: ignore[attr-defined]
+    BUDGETS.update(dict.fromkeys(BUDGETS, CHEAP))
     found = []
     ends = [(_nets, Y, 2), (_nets, Y, 3), (_blend, Y, 3), (_classes, Y > 0, 3)]
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder, warnings.catch_warnings():

@@ -31,8 +31,7 @@ from harness import main
 
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, lite
-from adacap.estimators import blending
-from adacap.estimators.blending import Budget
+from adacap.estimators.blending import BUDGETS, Budget, weighing
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.exceptions import ModelFileError
 from adacap.members.boosting import BoostingSettings
@@ -106,14 +105,14 @@ def models() -> dict[str, tuple[Any, Any]]:
 def sources() -> list[Source]:
     """Good files of small models; blends with little of each member."""
     cheap = Budget(KernelSettings(n_steps=2), BoostingSettings(n_trees=2, depth=2), n_trees=2)
-    usual, weigh = dict(blending.BUDGETS), blending.blend_weights
-    blending.BUDGETS.update(dict.fromkeys(usual, cheap))  # type: ignore[attr-defined]
-    blending.blend_weights = lambda r, w: np.full(len(r), 1 / len(r))  # type: ignore[assignment]
+    usual, weigh = dict(BUDGETS), weighing.blend_weights
+    BUDGETS.update(dict.fromkeys(usual, cheap))
+    weighing.blend_weights = lambda r, w: np.full(len(r), 1 / len(r))  # type: ignore[assignment]
     try:
         return [_source(name, *pair) for name, pair in models().items()]
     finally:
-        blending.BUDGETS.update(usual)  # type: ignore[attr-defined]
-        blending.blend_weights = weigh
+        BUDGETS.update(usual)
+        weighing.blend_weights = weigh
 
 
 def _source(name: str, model: Any, rows: Any) -> Source:

@@ -7,11 +7,13 @@ from adacap.core.losses import binary_cross_entropy, cross_entropy
 from adacap.core.mlr import MLRLoss, mlr_loss, rmse
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.core.ridge import Ridge, RidgeFit
+from adacap.core.ridge_path import RidgePath
 
 __all__ = [
     "MLRLoss",
     "Ridge",
     "RidgeFit",
+    "RidgePath",
     "binary_cross_entropy",
     "cross_entropy",
     "dithered_mlr_loss",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from adacap.core.mlr import MLRForm, loss_named, mlr_of_fits
-from adacap.core.ridge import Ridge
+from adacap.core.ridge_path import RidgePath
 
 __all__ = ["initial_lambda", "lambda_grid", "mlr_path"]
 
@@ -59,8 +59,8 @@ def mlr_path(
     tensor([-0.5570, -0.2000, -0.0280], dtype=torch.float64)
     """
     Y, w = labels.double(), None if sample_weight is None else sample_weight.double()
-    ridge = Ridge(hidden.double(), 1.0, sample_weight=w, fit_intercept=fit_intercept)
-    fitted = ridge.path(Y.flatten(-2), grid).unflatten(-1, Y.shape[-2:])
+    path = RidgePath(hidden.double(), grid, sample_weight=w, fit_intercept=fit_intercept)
+    fitted = path.solve(Y.flatten(-2)).fitted.unflatten(-1, Y.shape[-2:])
     many = None if w is None else w.expand(len(grid), -1)
     labels_at_each = Y.expand(len(grid), *Y.shape)
     fits = loss_named(loss)(fitted, labels_at_each, many)

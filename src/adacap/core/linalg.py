@@ -10,7 +10,7 @@ from torch import Tensor
 
 from adacap.exceptions import NonFiniteError, NotPositiveDefiniteError, NumericalWarning
 
-__all__ = ["cholesky_in_float64", "gram", "ridge_path", "safe_cholesky", "solve_in_float64"]
+__all__ = ["cholesky_in_float64", "gram", "safe_cholesky", "solve_in_float64"]
 
 _FIRST_JITTER = 1e-8  # relative to the mean diagonal
 _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
@@ -146,34 +146,3 @@ def _with(lam: Tensor | float | None) -> str:
         return ""
     smallest = float(torch.as_tensor(lam).detach().min())
     return f" with λ={smallest:.3g}"
-
-
-def ridge_path(A: Tensor, Y: Tensor, lams: Tensor, C: Tensor) -> Tensor:
-    """Predictions ``C(AᵀA + λI)⁻¹AᵀY`` at every λ of a list, by one eigen-decomposition.
-
-    Parameters
-    ----------
-    A : Tensor of shape (n, J)
-    Y : Tensor of shape (n, c)
-    lams : Tensor of shape (k,)
-    C : Tensor of shape (m, J)
-        Rows to predict; those of A before they were weighted.
-
-    Returns
-    -------
-    Tensor of shape (k, m, c)
-
-    Examples
-    --------
-    >>> A, Y = torch.tensor([[-1.0], [1.0]]), torch.tensor([[-2.0], [2.0]])
-    >>> ridge_path(A, Y, torch.tensor([2.0]), A).flatten().tolist()
-    [-1.0, 1.0]
-    """
-    if A.shape[0] > A.shape[1]:  # A·V·diag(1/(s² + λ))·VᵀAᵀY
-        squares, V = torch.linalg.eigh(A.mT @ A)
-        left, right = C @ V, V.mT @ (A.mT @ Y)
-    else:  # AAᵀ·U·diag(1/(s² + λ))·UᵀY
-        squares, U = torch.linalg.eigh(A @ A.mT)
-        left, right = C @ (A.mT @ U), U.mT @ Y
-    gains = 1 / (squares.clamp_min(0) + lams.to(A).unsqueeze(-1))
-    return torch.einsum("nr,kr,rq->knq", left, gains, right)

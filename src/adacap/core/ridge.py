@@ -5,7 +5,7 @@
 With ``A`` the last hidden activations (n×J), the paper's operators are ``P = (AᵀA + λI)⁻¹Aᵀ`` and
 ``H = A·P``. Neither is formed. :class:`Ridge` centres and weights A once and answers every question
 through one Cholesky factor of the smaller Gram matrix: weights, fitted values, leave-one-out
-residuals, leverage, degrees of freedom, and the fit at many λ.
+residuals, leverage, degrees of freedom. `core/ridge_path.py` answers them at many λ.
 
 Leading dimensions are nets: K of them share one call.
 """
@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from adacap.core.linalg import cholesky_in_float64, ridge_path, solve_in_float64
+from adacap.core.linalg import cholesky_in_float64, solve_in_float64
 
 __all__ = ["Ridge", "RidgeFit", "row_mean"]
 
@@ -148,10 +148,13 @@ class Ridge:
             h = h.square().sum(-2)
         else:  # I − H = λK⁻¹
             h = 1 - self.lam.unsqueeze(-1) * _inverse(self.factor).square().sum(-2)
+        return self._with_intercept(h)
+
+    def _with_intercept(self, leverage: Tensor) -> Tensor:
         if self.mean is None:
-            return h
-        w = torch.ones_like(A[..., :1]) if self.w is None else self.w
-        return h + (w / w.sum(-2, keepdim=True)).squeeze(-1)
+            return leverage
+        w = torch.ones_like(self.C[..., :1]) if self.w is None else self.w
+        return leverage + (w / w.sum(-2, keepdim=True)).squeeze(-1)
 
     @torch.no_grad()
     def loo(self, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,16 +171,6 @@ class Ridge:
         """Effective degrees of freedom ``tr H = Σ s²/(s² + λ)``, without the intercept."""
         inverse = _inverse(self.factor)  # tr H = k − λ tr(M⁻¹) with tr(M⁻¹) = ‖L⁻¹‖²
         return inverse.shape[-1] - self.lam * inverse.square().sum((-2, -1))
-
-    @torch.no_grad()
-    def path(self, targets: Tensor, lams: Tensor) -> Tensor:
-        """Fitted values at every λ of a list, ``(n_lams, n_samples, n_columns)``, for one net.
-
-        The λ of this ridge plays no part.
-        """
-        offset = torch.zeros_like(targets[:1]) if self.mean is None else row_mean(targets, self.w)
-        A, Y = self.root_weighted(self.C), self.root_weighted(targets - offset)
-        return ridge_path(A, Y, lams, self.C) + offset
 
 
 class _Solve(torch.autograd.Function):

@@ -15,6 +15,7 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
+from adacap.core.ridge import Ridge
 from adacap.estimators.blending import out_of_fold
 from adacap.members.fold_data import FoldData
 from adacap.members.forest import fit_extra_trees
@@ -108,22 +109,17 @@ def _grow(x: Tensor, sizes: Floats, weight: Floats | None, fold: Any) -> tuple[F
 def _slopes(outputs: Floats, sizes: Floats, weight: Floats | None, fold: Any, k: int) -> Floats:
     """Ridge regression of log sizes on z and |z|, for every fold on the rows outside it."""
     z = np.clip(outputs, -FARTHEST, FARTHEST)
-    found = np.zeros((k, 2, sizes.shape[1]))
-    for j in range(sizes.shape[1]):
-        logs = np.log(sizes[:, j] + _NEAR_ZERO * np.median(sizes[:, j]) + np.finfo(float).tiny)
-        columns = np.column_stack([z[:, j], np.abs(z[:, j])])
-        for i in range(k):
-            at = fold != i
-            found[i, :, j] = _ridge(columns[at], logs[at], None if weight is None else weight[at])
-    return found
-
-
-def _ridge(columns: Floats, y: Floats, weight: Floats | None) -> Floats:
-    w = np.ones(len(y)) if weight is None else weight
-    centred = columns - np.average(columns, axis=0, weights=w)
-    rest = y - np.average(y, weights=w)
-    gram = (w[:, None] * centred).T @ centred + np.eye(2)
-    return np.asarray(np.linalg.solve(gram, centred.T @ (w * rest)), dtype=np.float64)
+    logs = np.log(sizes + _NEAR_ZERO * np.median(sizes, axis=0) + np.finfo(float).tiny)
+    columns = torch.from_numpy(np.stack([z.T, np.abs(z.T)], axis=-1))  # (c, n, 2)
+    y = torch.from_numpy(logs.T[..., None])
+    w = None if weight is None else torch.from_numpy(weight)
+    found = []
+    for i in range(k):
+        at = torch.from_numpy(fold != i)
+        own = None if w is None else w[at]
+        ridge = Ridge(columns[:, at], 1.0, sample_weight=own, fit_intercept=True)
+        found.append(ridge.solve(y[:, at]).coef[..., 0].T)
+    return torch.stack(found).numpy()
 
 
 def _parts(

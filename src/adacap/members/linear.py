@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from adacap.core.loo_path import loo_path
 from adacap.core.ridge import Ridge
+from adacap.core.ridge_path import RidgePath
 from adacap.members.fold_data import ABSENT, FoldData
 from adacap.predictors import Linear
 
@@ -73,10 +71,9 @@ def _ridge(data: FoldData, k: int) -> tuple[Tensor, Tensor]:
     """Ridge regression of least leave-one-out error."""
     rows = data.train_rows(k)
     x, y = data.x[rows].double(), data.targets[rows].double()
-    options: Any = {
-        "sample_weight": None if data.weight is None else data.weight[rows].double(),
-        "fit_intercept": True,
-    }
-    errors = loo_path(Ridge(x, 1.0, **options), y, _GRID).square().sum((1, 2))
-    fit = Ridge(x, float(_GRID[int(errors.argmin())]), **options).solve(y)
+    w = None if data.weight is None else data.weight[rows].double()
+    squares = RidgePath(x, _GRID, sample_weight=w, fit_intercept=True).loo(y)[0].square()
+    errors = (squares if w is None else w[:, None] * squares).sum((1, 2))
+    lam = float(_GRID[int(errors.argmin())])
+    fit = Ridge(x, lam, sample_weight=w, fit_intercept=True).solve(y)
     return fit.coef, fit.intercept

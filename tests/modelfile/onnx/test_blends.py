@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from adacap import AdaCapClassifier, AdaCapRegressor
-from adacap.estimators import blending
+from adacap.estimators import quality as qualities
+from adacap.estimators.blending import weighing
 from adacap.estimators.quality import MEMBERS
 from adacap.export import compare_onnx, to_onnx
 
@@ -32,7 +33,7 @@ TARGETS = {
 @pytest.fixture(autouse=True)
 def every_member_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     for weigh in ("blend_weights", "class_weights"):
-        monkeypatch.setattr(blending, weigh, lambda r, *_: np.full(len(r), 1 / len(r)))
+        monkeypatch.setattr(weighing, weigh, lambda r, *_: np.full(len(r), 1 / len(r)))
 
 
 def fitted(name: str, quality: Any) -> Any:
@@ -60,7 +61,7 @@ def test_members_one_by_one(name: str, member: str, tmp_path: Path) -> None:
 
 
 def test_histogram_trees_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blending, "MANY_ROWS", 30)
+    monkeypatch.setattr(qualities, "MANY_ROWS", 30)
     model = fitted("two targets", ["boosting", "kernel"])
     names = {type(part.frozen.predictor).__name__ for part in model.blend_}
     assert names == {"Forest", "Kernel"}

@@ -1,0 +1,244 @@
+"""From the names of members to a blend: each is trained within its budget, then all are weighed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adacap.checkpoint import Checkpoint
+from adacap.encodings import fit_encoding
+from adacap.estimators import quality
+from adacap.estimators.blending.nets import FitNets, NetMembers
+from adacap.estimators.blending.parts import Blended, Part, Trained, out_of_fold
+from adacap.estimators.blending.weighing import weigh
+from adacap.estimators.held_out import Rows
+from adacap.estimators.resuming import kept_member, kept_seconds
+from adacap.members.boosting import BoostingSettings, fit_boosting
+from adacap.members.fold_data import FoldData
+from adacap.members.forest import fit_extra_trees, fit_hist_boosting
+from adacap.members.kernel import FittedKernel, KernelSettings, fit_kernel
+from adacap.members.linear import fit_linear
+from adacap.nn.predictors import Encoded, Frozen
+from adacap.progress import Steps
+from adacap.training.data import MemberRows
+from adacap.training.threads import one_thread
+
+__all__ = ["BUDGETS", "Budget", "fit_blend"]
+
+_VERY_MANY_ROWS = 10_000  # that larger trees can be grown on
+_MOST_ALONE = 1000  # rows up to which a second thread waits as long as it computes
+_MOST_OF_TIME = 0.6  # that is left, for one member
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much members that are no nets may cost, by quality."""
+
+    kernel: KernelSettings
+    boosting: BoostingSettings
+    n_trees: int  # of a forest, per fold
+    boosted: int = 200  # trees on histograms, per fold
+    nets_within: float = float("inf")  # of many rows: error of nets over the least so far
+    cycles: int = 1  # of many rows: nets go on so often at most, each time twice as long
+
+
+BUDGETS = {
+    "fast": Budget(KernelSettings(n_steps=60, most_trained=120, most_solved=1000),
+                   BoostingSettings(n_trees=100, rate=0.2), 20, 100),
+    "balanced": Budget(KernelSettings(), BoostingSettings(), 40, nets_within=1.2, cycles=2),
+    "best": Budget(KernelSettings(most_trained=400, most_solved=3000),
+                   BoostingSettings(n_trees=600, rate=0.06), 100, 400, cycles=2),
+    quality.OWN_LIST: Budget(KernelSettings(), BoostingSettings(), 40),
+}  # fmt: skip
+
+
+def fit_blend(
+    names: Sequence[str],
+    rows: Rows,
+    members: Sequence[MemberRows],
+    fit_nets: FitNets,
+    *,
+    loss: str = "rmse",
+    quality: str = "balanced",
+    seed: int = 0,
+    deadline: float | None = None,
+    progress: Steps | None = None,
+    final: Tensor | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Blended:
+    """Train members in the same folds, and weigh them by their out-of-fold error.
+
+    With ``final``, the folds weigh members and nothing else: those of positive weight are trained
+    once more in folds of all rows. Nets are expected to see to it themselves.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Members in order of value. When time runs out, the last ones are left out, ridge never.
+    rows : Rows
+    members : sequence of MemberRows
+        Rows of each fold.
+    fit_nets : callable
+    loss : {"rmse", "bce", "ce"}
+    quality : {"fast", "balanced", "best", "own"}
+        How much the members may cost.
+    seed : int
+    deadline : float, optional
+        Of ``time.perf_counter``.
+    progress : Steps, optional
+    final : Tensor of shape (n,), optional
+        Folds of the models that predict, where those of ``members`` do not train on all rows.
+    checkpoint : Checkpoint, optional
+        Where members are looked for, and kept when they are done.
+
+    Returns
+    -------
+    Blended
+    """
+    fold = torch.full((len(rows.x),), -1, dtype=torch.long)
+    for k, member in enumerate(members):
+        fold[member.valid] = k
+    trains = None if final is None else _trained_on(members, len(fold))
+    budget, k = BUDGETS[quality], len(members)
+    shop = _Workshop(rows, fold, k, seed, loss, budget, fit_nets, trains, checkpoint, deadline)
+    trained: list[Trained] = []
+    if deadline is not None:  # ridge regression takes next to no time: there is always a model
+        names = sorted(names, key=lambda name: not name.startswith("ridge"))
+    for i, name in enumerate(names):
+        if trained and _is_late(deadline, trained):
+            break
+        if progress is not None:
+            progress.update(i, text=name)
+        found = shop.train(name, i, trained)
+        trained += [] if found is None else [found]
+    if progress is not None:
+        progress.update(len(names), text="")
+    blended = weigh(trained, rows, fold, loss)
+    return blended if final is None else shop.again(blended, final)
+
+
+def _trained_on(members: Sequence[MemberRows], n_rows: int) -> Tensor:
+    """``(k, n)``: whether each fold trains on the row."""
+    found = torch.zeros(len(members), n_rows, dtype=torch.bool)
+    for k, member in enumerate(members):
+        found[k, member.train] = True
+    return found
+
+
+def _is_late(deadline: float | None, trained: Sequence[Trained]) -> bool:
+    """Whether another member as slow as the slowest would be too late."""
+    if deadline is None:
+        return False
+    return time.perf_counter() + max(one.part.seconds for one in trained) > deadline
+
+
+class _Workshop:
+    """Trains one member after another; rows are encoded once per encoding."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        fold: Tensor,
+        k: int,
+        seed: int,
+        loss: str,
+        budget: Budget,
+        fit_nets: FitNets,
+        trains: Tensor | None = None,
+        checkpoint: Checkpoint | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        self.rows, self.fold, self.k, self.seed, self.loss = rows, fold, k, seed, loss
+        self.deadline = deadline
+        self.budget, self.trains = budget, trains
+        self.nets = NetMembers(rows, loss, fit_nets, budget.nets_within, budget.cycles, deadline)
+        self.checkpoint, self.turn = checkpoint, ""  # what tells members of one name apart
+        self.encodings: dict[str, Encoded] = {}
+
+    def train(self, name: str, turn: int, others: Sequence[Trained] = ()) -> Trained | None:
+        """One member by its name; None for nets that are not worth it beside the others."""
+        start, key = time.perf_counter(), f"{self.turn}{turn} {name}"
+        kind, _, encoding = name.partition(":")
+        own = self.encoding(encoding) if encoding else None
+        if kind in quality.KINDS_OF_NETS:
+            nets = self.nets.train(kind, own, turn, [one.outputs for one in others])
+            if nets is None:
+                return None
+            part = Part(name, 0.0, 0.0, 0.0, nets=tuple(nets))
+            found = Trained(part, self.nets.outputs(nets))
+        else:
+            found = self._frozen(name, kind, own, key)
+        seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - start)
+        return found._replace(part=found.part._replace(seconds=seconds))
+
+    def again(self, blended: Blended, final: Tensor) -> Blended:
+        """The blend with members that are no nets trained in folds of all rows."""
+        self.fold, self.trains, self.turn = final, None, "again "
+        parts, kernel = [], None
+        for part in blended.parts:
+            if part.frozen is not None:
+                own = self.train(part.name, 0)
+                assert own is not None
+                seconds = part.seconds + own.part.seconds
+                part = part._replace(frozen=own.part.frozen, seconds=seconds)
+                kernel = kernel or (own._replace(part=part) if own.kernel else None)
+            parts.append(part)
+        kernel = kernel or blended.kernel
+        return replace(blended, parts=tuple(parts), kernel=kernel, final=final)
+
+    def encoding(self, name: str) -> Encoded:
+        """An encoding of the rows, fitted when it is first asked for."""
+        if name not in self.encodings:
+            weight = None if self.rows.weight is None else self.rows.weight.cpu().numpy()
+            fitted = fit_encoding(name, self.rows.x.cpu().numpy(), weight)
+            self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
+        return self.encodings[name]
+
+    def _frozen(self, name: str, kind: str, encoding: Encoded | None, key: str) -> Trained:
+        x = self.rows.x if encoding is None else encoding(self.rows.x)
+        rows, fold = self.rows, self.fold.to(x.device)
+        trains = None if self.trains is None else self.trains.to(x.device)
+        data = FoldData(
+            x, rows.targets, rows.weight, fold, self.k, self.seed, self.loss, trains,
+            self._own_deadline(),
+        )  # fmt: skip
+        with one_thread() if len(x) <= _MOST_ALONE else nullcontext():
+            sizes = {"k": self.k, "d_in": x.shape[1], "n_out": rows.targets.shape[1]}
+            found = kept_member(
+                self.checkpoint, key, lambda: self._fit(kind, data), sizes, x.device
+            )
+            kernel = found if isinstance(found, FittedKernel) else None
+            predictor, arrays = found[:2]
+            frozen = Frozen(predictor, arrays, encoding).to(x.device).eval()
+            outputs = out_of_fold(frozen, self.rows.x, self.fold, self.k)
+        return Trained(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
+
+    def _own_deadline(self) -> float | None:
+        """Of one member: others, and what is left to do after them, need time too."""
+        if self.deadline is None:
+            return None
+        now = time.perf_counter()
+        return now + _MOST_OF_TIME * (self.deadline - now)
+
+    def _fit(self, kind: str, data: FoldData) -> Any:
+        if kind == "kernel":
+            return fit_kernel(data, self.budget.kernel)
+        if kind == "ridge":
+            return fit_linear(data)
+        if kind == "trees":
+            if data.n_rows <= quality.MANY_ROWS:
+                return fit_extra_trees(data, n_trees=self.budget.n_trees)
+            return fit_extra_trees(
+                data, n_trees=self.budget.n_trees // 2 + 10, max_features=0.7, min_samples_leaf=3
+            )
+        if data.n_rows > quality.MANY_ROWS:
+            many = data.n_rows > _VERY_MANY_ROWS
+            options: Any = {"rate": 0.1, "max_leaf_nodes": 63} if many else {}
+            return fit_hist_boosting(data, n_trees=self.budget.boosted * (1 + many), **options)
+        return fit_boosting(data, self.budget.boosting)
