@@ -7,7 +7,7 @@ from adacap.core.ridge import Ridge, row_mean
 
 __all__ = ["loo_path"]
 
-_LEAST_SLACK = 1e-10  # smallest 1 - h: a row that fits itself whatever the others say
+_LEAST_SLACK = 1e-10  # smallest 1 - h: a row that determines its own fit
 
 
 @torch.no_grad()
@@ -20,7 +20,7 @@ def loo_path(ridge: Ridge, targets: Tensor, lams: Tensor) -> Tensor:
     Parameters
     ----------
     ridge : Ridge
-        Of one net, with an intercept; its own λ plays no part.
+        Of one net, with an intercept; its own λ is not used.
     targets : Tensor of shape (n, q)
     lams : Tensor of shape (l,)
 
