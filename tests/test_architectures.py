@@ -260,7 +260,9 @@ DENSE = {"kind": "Dense", "d_in": 3, "d_out": 2}
     ],
 )  # fmt: skip
 def test_data_that_describes_no_layers_is_refused(data):
-    with pytest.raises(ValueError, match=r"describes no layer|is no list of at most|must be"):
+    with pytest.raises(
+        ValueError, match=r"does not describe a layer|is not a list of at most|must be"
+    ):
         restore(data)
 
 

@@ -70,7 +70,7 @@ def test_the_time_left_is_told_now_and_then(clock):
 
 def test_what_was_done_before_does_not_count_as_speed(clock):
     stream = io.StringIO()
-    steps = Steps("Reading", total=100, begun_with=50, stream=stream)
+    steps = Steps("Reading", total=100, start=50, stream=stream)
     clock[0] = 10.0
     steps.update(60)
     assert "about 40 s left" in stream.getvalue()
@@ -78,7 +78,7 @@ def test_what_was_done_before_does_not_count_as_speed(clock):
 
 def test_silence():
     stream = Terminal()
-    with Steps("Reading", total=2, stream=stream, ends_with_a_line=True, show=False) as steps:
+    with Steps("Reading", total=2, stream=stream, leave=True, show=False) as steps:
         steps.say("a word")
         steps.update(2)
     assert stream.getvalue() == ""
@@ -86,7 +86,7 @@ def test_silence():
 
 def test_the_last_line_stays_if_asked():
     stream = io.StringIO()
-    with Steps("Reading", total=2, stream=stream, ends_with_a_line=True) as steps:
+    with Steps("Reading", total=2, stream=stream, leave=True) as steps:
         steps.update(1, text="one")
         steps.total = 1
     assert stream.getvalue() == "Reading: 1 of 1 rows, 100 %  one\n"
@@ -94,7 +94,7 @@ def test_the_last_line_stays_if_asked():
 
 def test_a_sentence_stands_above_the_bar():
     stream = Terminal()
-    with Steps("Reading", total=2, stream=stream, ends_with_a_line=True) as steps:
+    with Steps("Reading", total=2, stream=stream, leave=True) as steps:
         steps.say("row 3 [has] no target")
         steps.update(2)
     text = stream.getvalue()

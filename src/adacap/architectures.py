@@ -30,7 +30,7 @@ __all__ = [
 
 Backbone: TypeAlias = Callable[..., tuple[Layer, ...]]
 INITIALIZATIONS = ("glorot", "glorot-relu", "he", "kaiming")
-"""What dense layers may start from, by name."""
+"""Initialisations of dense layers, by name."""
 
 _INITIALIZATION = "initialization"  # option of any backbone that has dense layers
 BACKBONES: dict[str, Backbone] = {}
@@ -38,7 +38,7 @@ BACKBONES: dict[str, Backbone] = {}
 
 
 def register(name: str) -> Callable[[Backbone], Backbone]:
-    """Make a backbone known under a name, for ``architecture=name``.
+    """Register a backbone under a name, for ``architecture=name``.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ def fourier(
 ) -> tuple[Layer, ...]:
     """Waves with trained frequencies behind a trained scale per column.
 
-    As the kernel does, it finds out which columns count and how fast they act. It can fit any
-    labels, so it needs the MLR loss more than the other backbones.
+    Like the kernel, it learns which columns matter and at what scale. It can fit any labels, so it
+    needs the MLR loss more than the other backbones.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def fourier(
 
 @dataclass(frozen=True, init=False)
 class Architecture:
-    """A backbone by name, with options of its own.
+    """A backbone by name, with its options.
 
     Width and depth are parameters of the estimators.
 
@@ -194,12 +194,12 @@ class Architecture:
     ----------
     name : str
         Key of ``BACKBONES``: ``"mlp"``, ``"snn"``, ``"glu"``, ``"resblock"``, ``"fourier"``, or one
-        that :func:`register` made known.
+        added by :func:`register`.
     **options
         Of the backbone: ``dropout``, ``batch_norm``, ``activation``, ``block_depth``. And
-        ``initialization``, what dense layers start from: ``"kaiming"`` is torch's own start, of
-        variance 1/(3 fan-in), as without it; ``"he"`` has He's variance 2/fan-in, ``"glorot"``
-        Glorot's, ``"glorot-relu"`` twice that.
+        ``initialization`` of the dense layers: ``"kaiming"`` is torch's default, of variance 1/(3
+        fan-in); ``"he"`` has He's variance 2/fan-in, ``"glorot"`` Glorot's, ``"glorot-relu"`` twice
+        that.
 
     Examples
     --------
@@ -236,13 +236,13 @@ class Architecture:
 
     @property
     def default_depth(self) -> int:
-        """Depth where none is given."""
+        """Default depth."""
         depth: int = _parameters(self.name)["depth"].default
         return depth
 
     @property
     def initialization(self) -> str | None:
-        """What dense layers start from; None where it is not said, or left to the backbone."""
+        """Initialisation of dense layers; None if it is not set, or left to the backbone."""
         is_own = _INITIALIZATION in _parameters(self.name)
         return None if is_own else dict(self.options).get(_INITIALIZATION)
 
@@ -255,7 +255,7 @@ class Architecture:
 
 
 def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
-    """Parameters of a backbone; those of the MLP where it passes them on."""
+    """Parameters of a backbone, including those it passes on to the MLP."""
     found = dict(inspect.signature(BACKBONES[name]).parameters)
     passes_on = [key for key, p in found.items() if p.kind is inspect.Parameter.VAR_KEYWORD]
     if passes_on:
@@ -290,12 +290,12 @@ def describe(layers: tuple[Layer, ...]) -> list[dict[str, Any]]:
 
 
 def restore(data: Any, *, most: int = 1000) -> tuple[Layer, ...]:
-    """Layers from what :func:`describe` made of them.
+    """Layers from the output of :func:`describe`.
 
     Raises
     ------
     ValueError
-        If the data describes no layers, or more than ``most``.
+        If the data does not describe layers, or describes more than ``most``.
 
     Examples
     --------
@@ -303,10 +303,10 @@ def restore(data: Any, *, most: int = 1000) -> tuple[Layer, ...]:
     (Dense(d_in=3, d_out=2),)
     >>> restore([{"kind": "Dense", "d_in": 3}])
     Traceback (most recent call last):
-    ValueError: {'kind': 'Dense', 'd_in': 3} describes no layer.
+    ValueError: {'kind': 'Dense', 'd_in': 3} does not describe a layer.
     """
     if not isinstance(data, list) or len(data) > most:
-        raise ValueError(f"{data!r:.80} is no list of at most {most} layers.")
+        raise ValueError(f"{data!r:.80} is not a list of at most {most} layers.")
     return tuple(_layer(item, most) for item in data)
 
 
@@ -316,7 +316,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (i
 def _layer(item: Any, most: int) -> Layer:
     kind = _KINDS.get(str(item.get("kind"))) if isinstance(item, dict) else None
     if kind is None or item.keys() - {"kind"} != {each.name for each in fields(kind)}:
-        raise ValueError(f"{item!r:.80} describes no layer.")
+        raise ValueError(f"{item!r:.80} does not describe a layer.")
     if kind is Residual:
         return Residual(restore(item["block"], most=most // 2))
     values = {each.name: item[each.name] for each in fields(kind)}
@@ -324,6 +324,6 @@ def _layer(item: Any, most: int) -> Layer:
         value = values[each.name]
         fits = isinstance(value, _TYPES[str(each.type)]) and not isinstance(value, bool)
         if not fits or (each.type == "int" and value < 1):
-            raise ValueError(f"{item!r:.80} describes no layer.")
+            raise ValueError(f"{item!r:.80} does not describe a layer.")
     layer: Layer = kind(**values)
     return layer

@@ -1,8 +1,8 @@
 """Prediction intervals and sets from errors on rows that a model has not seen; NumPy only.
 
 With n errors of exchangeable rows, the next row's error is at most the ``⌈(n + 1)·coverage⌉``-th
-smallest of them with probability ``coverage``, whatever the model and the distribution. A row may
-count several times, or for a part: then ranks are sums of weights.
+smallest of them with probability ``coverage``, whatever the model and the distribution. Rows may
+carry weights; ranks are then sums of weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HALVINGS = 60  # of an interval as wide as the members differ: below the roundi
 
 
 def least_rows(coverage: float) -> int:
-    """Fewest rows that can promise a coverage by a finite interval.
+    """Fewest rows for which an interval of this coverage is finite.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def conformal_set(
 
 
 class _Sorted:
-    """Errors in order, and the weight of those up to each."""
+    """Sorted errors, and their cumulative weights."""
 
     def __init__(self, errors: Floats, weight: Floats | None) -> None:
         order = np.argsort(errors, kind="stable")
@@ -223,7 +223,7 @@ class _Sorted:
 def _parts(
     errors: Floats, fold: npt.NDArray[np.integer], weight: Floats | None, n_folds: int
 ) -> list[_Sorted]:
-    """Errors of each fold in order."""
+    """Sorted errors of each fold."""
     own = [fold == k for k in range(n_folds)]
     return [_Sorted(errors[at], None if weight is None else weight[at]) for at in own]
 

@@ -1,4 +1,4 @@
-"""Encodings of a row: other coordinates of the same numbers, in which a member may see more.
+"""Encodings of a row: other coordinates of the same numbers, in which a member may learn more.
 
 A net on standardised columns finds what is smooth, one on ranks what outliers hide, one on bins
 where a column bends. Each encoding is fitted on the encoded table, described by a few arrays, and
@@ -31,19 +31,19 @@ Shapes: TypeAlias = dict[str, tuple[int, ...]]
 
 _N_KNOTS = 64  # of a column sent through its ranks
 _N_BINS = 8
-_TAIL = 3.0  # standard deviations, beyond which ranks are not told apart
+_TAIL = 3.0  # standard deviations, beyond which ranks are not distinguished
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Columns sent through their ranks to a normal distribution: a sum of ramps each."""
+    """Columns mapped to normal scores of their ranks: each is a sum of ramps."""
 
     d_in: int
     n_ramps: int
 
     @property
     def d_out(self) -> int:
-        """Columns that come out."""
+        """Number of output columns."""
         return self.d_in
 
     @property
@@ -61,14 +61,14 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Bins:
-    """The columns, and beside them the ramps between their quantiles."""
+    """The columns, plus the ramps between their quantiles."""
 
     d_in: int
     n_ramps: int
 
     @property
     def d_out(self) -> int:
-        """Columns that come out."""
+        """Number of output columns."""
         return self.d_in + self.n_ramps
 
     @property
@@ -130,7 +130,7 @@ def fit_encoding(
 
 
 class _Column(NamedTuple):
-    """Different values of a column, and the middle of the ranks of each, in (0, 1)."""
+    """Distinct values of a column, and the mean rank of each, scaled to (0, 1)."""
 
     values: Floats
     middle: Floats

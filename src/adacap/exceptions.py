@@ -1,4 +1,4 @@
-"""Errors and warnings that adacap raises on purpose, and the words for an unknown name."""
+"""Errors and warnings that adacap raises on purpose, and messages about unknown names."""
 
 import difflib
 import os
@@ -50,11 +50,11 @@ class SignatureError(ModelFileError):
 
 
 class OutputError(AdaCapError, OSError):
-    """A file cannot be written where it was asked to be."""
+    """A file cannot be written at the requested place."""
 
 
 class OutputExistsError(OutputError, FileExistsError):
-    """A file to write is there already and nobody said to replace it."""
+    """The file to write exists, and replacing it was not requested."""
 
 
 class NoFolderError(OutputError, FileNotFoundError):
@@ -62,11 +62,11 @@ class NoFolderError(OutputError, FileNotFoundError):
 
 
 class NumericalWarning(UserWarning):
-    """A result is valid but was obtained with numerical help."""
+    """A result is valid, but needed a numerical safeguard."""
 
 
 def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
-    """Refuse to replace a file unless told to: the rule of everything that writes one.
+    """Refuse to replace a file unless asked to; everything that writes a file follows this rule.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's code that called us, however deep we are.
+    """Issue a warning that points at the user's line, however deep the call is.
 
     Examples
     --------
@@ -107,11 +107,11 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 _OURS = (os.path.dirname(__file__) + os.sep, f"{os.sep}sklearn{os.sep}", f"{os.sep}joblib{os.sep}")
 
 
-_FEW = 6  # known names that are all told; of more, the three nearest
+_FEW = 6  # known names that are all listed; of more, the three nearest
 
 
 def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Known names that are like a name, the nearest first.
+    """Known names similar to a name, the nearest first.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6)
         Compared as text.
     known : iterable of str
     n : int, default=1
-        So many at most.
+        At most this many.
     cutoff : float, default=0.6
-        How alike they must be, from 0 (anything) to 1 (the same).
+        How similar they must be, from 0 (anything) to 1 (the same).
 
     Examples
     --------
@@ -132,7 +132,7 @@ def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Question after a sentence about an unknown name; empty if no known one is like it.
+    """Question for an unknown name, "did you mean"; empty if no known name is similar.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def suggest(name: object, known: Iterable[str], what: str) -> str:
 
 
 def few_of(name: object, known: Iterable[str]) -> str:
-    """Sentence that tells the known names: all if they are few, else the three nearest.
+    """Sentence that lists the known names: all if they are few, else the three nearest.
 
     Examples
     --------

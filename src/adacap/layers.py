@@ -86,7 +86,7 @@ class _NoTensors:
 
 @dataclass(frozen=True)
 class Activation(_NoTensors):
-    """A function of single numbers."""
+    """An elementwise function."""
 
     name: str
 

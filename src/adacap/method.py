@@ -5,7 +5,7 @@
 trains a small net three times on a built-in table and prints the test error: *plain* (an ordinary
 output layer), *Tikhonov* (the output layer is the ridge solution on the last hidden layer, its λ
 trained with the weights) and *AdaCap* (Tikhonov with the MLR loss in place of the fit). The library
-computes the same numbers faster: its tests hold it against this file, step by step.
+computes the same numbers faster: its tests compare it with this file, step by step.
 
 Symbols are the paper's: A the last hidden layer (n×J), λ, P and H = AP the Tikhonov operators, Y
 the labels, T permuted copies of them. Row weights w and the intercept are ours.
@@ -91,7 +91,7 @@ def train(
 ) -> Result:
     """Train a net that maps (n, d) to (n, J), with all rows in each step.
 
-    ``labels`` (n, 1 + T): the true ones, then permuted ones, at which only AdaCap looks. ``head``:
+    ``labels`` (n, 1 + T): the true ones, then permuted ones, which only AdaCap uses. ``head``:
     the layer of the plain scheme. ``lam``: start of λ, by default the paper's rule.
     """
     Y = labels if scheme == "adacap" else labels[:, :1]

@@ -18,7 +18,7 @@ class Operations(Protocol[T]):
         ...
 
     def scaled(self, x: T, scale: Any) -> T:
-        """Columns times a number each, net by net."""
+        """Each column times its own number, net by net."""
         ...
 
     def batch_norm(self, x: T, tensors: Tree) -> T:
@@ -38,20 +38,20 @@ class Operations(Protocol[T]):
         ...
 
     def multiply(self, x: T, y: T) -> T:
-        """Product, number by number."""
+        """Elementwise product."""
         ...
 
     def add(self, x: T, y: T) -> T:
-        """Sum, number by number."""
+        """Elementwise sum."""
         ...
 
     def dropout(self, x: T, rate: float) -> T:
-        """Some numbers set to 0 while training; nothing in prediction."""
+        """Dropout while training; the identity in prediction."""
         ...
 
 
 class MemberOperations(Operations[T], Protocol[T]):
-    """What encodings and members that are no nets compute beside that."""
+    """Further operations, for encodings and for members that are not nets."""
 
     def repeated(self, x: T, k: int) -> T:
         """Rows ``(n, d)`` for each of k folds, ``(k, n, d)``."""

@@ -1,9 +1,9 @@
-"""Members of a blend that are no nets, each described once: kernel, trees, linear.
+"""Members of a blend that are not nets, each described once: kernel, trees, linear.
 
 Like a layer (:mod:`adacap.layers`), a predictor names the arrays it holds and says what it computes
 in a few operations, which torch, NumPy and ONNX each have. Nothing here imports torch. Arrays carry
 the fold first: a predictor of ``k`` folds maps rows ``(n, d)`` to outputs ``(k, n, c)``. Those in
-``per_fold`` have a part for every fold, the others belong to all.
+``per_fold`` have one slice per fold; all folds share the others.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ T = TypeVar("T")
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 
 LEAST_SHARE = 1e-3
-"""How near to 0 or 1 the share of a class may come that trees give."""
+"""How near to 0 or 1 a class share given by trees may come."""
 LINKS = ("identity", "logit", "log")
-"""What the sum of a forest goes through."""
+"""Link functions for the sum of a forest."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Linear:
 
     @property
     def held_per_row(self) -> int:
-        """Numbers that prediction keeps in memory for a row."""
+        """Numbers that prediction keeps in memory per row."""
         return self.k * (self.d_in + self.n_out)
 
 
@@ -84,13 +84,13 @@ class Kernel:
 
     @property
     def held_per_row(self) -> int:
-        """Numbers that prediction keeps in memory for a row."""
+        """Numbers that prediction keeps in memory per row."""
         return self.k * (self.n_rows + self.d_in)
 
 
 @dataclass(frozen=True)
 class SymmetricTrees:
-    """A sum of trees that ask the same question of every row of a level.
+    """A sum of trees in which every level asks one question, the same for all rows.
 
     Level l of tree t is true where column ``column[t, l]`` is above ``threshold[t, l]``; the
     answers, read as a binary number with the first level highest, are the leaf of the row.
@@ -121,7 +121,7 @@ class SymmetricTrees:
 
     @property
     def held_per_row(self) -> int:
-        """Numbers that prediction keeps in memory for a row."""
+        """Numbers that prediction keeps in memory per row."""
         return self.k * self.n_trees * max(self.depth, self.n_out)
 
 
@@ -129,9 +129,9 @@ class SymmetricTrees:
 class Forest:
     """A sum of binary trees: a row goes left where its value is at most the threshold.
 
-    Nodes of all trees stand in one list; a leaf is its own child, so that ``depth`` steps lead
-    every row to a leaf. ``root`` has the first node of each tree, fold by fold. ``link`` is
-    ``"logit"`` or ``"log"`` where the sum is a share, to be turned into what nets give.
+    All nodes are in one list; a leaf is its own child, so that ``depth`` steps lead every row to a
+    leaf. ``root`` has the first node of each tree, fold by fold. ``link`` is ``"logit"`` or
+    ``"log"`` where the sum is a share, to be turned into what nets give.
     """
 
     per_fold: ClassVar[tuple[str, ...]] = ("root", "bias")
@@ -165,7 +165,7 @@ class Forest:
 
     @property
     def held_per_row(self) -> int:
-        """Numbers that prediction keeps in memory for a row."""
+        """Numbers that prediction keeps in memory per row."""
         return self.k * self.n_trees * (2 + self.n_out)
 
 

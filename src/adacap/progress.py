@@ -1,4 +1,4 @@
-"""How far something long has come: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a long operation: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Progress through many alike steps, on standard error.
+    """Progress through many similar steps, on standard error.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ class Steps:
         What ``done`` counts; "bytes" are shown in kB and MB.
     total : int, optional
         Of ``done``, where it is known; else ``update`` needs a share. May change on the way.
-    begun_with : int, default=0
-        Done before, after a resume: no part of the speed.
+    start : int, default=0
+        Done before a resume; they do not count towards the speed.
     stream : text stream, optional
     every_seconds : float, default=5.0
-        Least pause between lines without a terminal.
-    ends_with_a_line : bool, default=False
-        Leave what was last shown standing, rather than nothing.
+        Minimum pause between lines without a terminal.
+    leave : bool, default=False
+        Leave the last state on the screen instead of clearing it.
     show : bool, default=True
-        False for silence.
+        False prints nothing.
 
     Examples
     --------
@@ -48,25 +48,25 @@ class Steps:
         *,
         unit: str = "rows",
         total: int | None = None,
-        begun_with: int = 0,
+        start: int = 0,
         stream: TextIO | None = None,
         every_seconds: float = 5.0,
-        ends_with_a_line: bool = False,
+        leave: bool = False,
         show: bool = True,
     ) -> None:
         self.label, self.unit, self.total = label, unit, total
         self._stream = stream or sys.stderr
         self._every = every_seconds
-        self._ends_with_a_line = ends_with_a_line
+        self._leave = leave
         self._is_shown = show
-        self._begun_with = begun_with
+        self._n_before = start
         self._bar: Progress | None = None
         self._start = self._printed = time.monotonic()
-        self._newest: tuple[int, float | None, str] = begun_with, None, ""
+        self._newest: tuple[int, float | None, str] = start, None, ""
 
     def __enter__(self) -> Self:
         if self._is_shown and self._stream.isatty():
-            self._bar = _bar_on(self._stream, transient=not self._ends_with_a_line)
+            self._bar = _bar_on(self._stream, transient=not self._leave)
             self._bar.start()
             self._bar.add_task(self.label, total=1.0, note="")
         return self
@@ -80,16 +80,16 @@ class Steps:
         self.close()
 
     def close(self) -> None:
-        """Take the bar down."""
+        """Close the bar."""
         if self._bar is not None:
             self._show()
             self._bar.stop()
             self._bar = None
-        elif self._ends_with_a_line and self.total != 0:
+        elif self._leave and self.total != 0:
             self.say(self._line(is_last=True))
 
     def update(self, done: int, share: float | None = None, text: str = "") -> None:
-        """Show that so many are done.
+        """Show how many are done.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Steps:
             self.say(self._line())
 
     def say(self, text: str) -> None:
-        """Print a line of its own, above the bar if there is one."""
+        """Print a separate line, above the bar if there is one."""
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False)
         elif self._is_shown:
@@ -139,7 +139,7 @@ class Steps:
         return line + (f"  {text}" if text else "")
 
     def _left(self) -> str:
-        gained = self._part - (self._begun_with / self.total if self.total else 0.0)
+        gained = self._part - (self._n_before / self.total if self.total else 0.0)
         if gained <= 0 or self._part >= 1:
             return ""
         seconds = (time.monotonic() - self._start) / gained * (1 - self._part)

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\s*([−+-]?[\d.,]|–$)")  # how a cell of a column of n
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number in so many significant digits, without exponent in the usual range.
+    """A number with this many significant digits, without exponent in the usual range.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def size_of(n_bytes: int) -> str:
 
 
 def visible(text: str, kept: str = "") -> str:
-    r"""Text in which what a terminal obeys, or shows nowhere, is spelt out.
+    r"""Text with control and invisible characters spelt out.
 
     Column names and labels come from files that others wrote: they must not move the cursor, turn
     the direction of a line or look like another name.
@@ -91,10 +91,10 @@ def table_lines(
     columns : sequence of str
     rows : iterable of sequences of str
     n_text : int, optional
-        So many columns stand to the left, the others to the right. By default columns of numbers
-        stand to the right.
+        This many columns are aligned left, the others right. By default columns of numbers are
+        aligned right.
     gap : int, default=3
-        Blanks between columns.
+        Spaces between columns.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _padded(cell: str, width: int, to_the_right: bool) -> str:
 
 
 def _width(text: str) -> int:
-    """Places that a text takes on a terminal: wide signs take two, accents none."""
+    """Width of a text on a terminal: wide characters take two cells, accents none."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)

@@ -1,8 +1,9 @@
-"""How wide the interval of a row is, by what a model knows of it; NumPy only.
+"""How wide the interval of a row is, from what a model knows about the row; NumPy only.
 
-The scale of a row is learnt from out-of-fold errors: trees say how large the errors of rows like
-it are, and a bent line how they grow with the prediction. Each counts as much as it pays out of
-fold, so that a target whose errors are the same everywhere has the same width everywhere.
+The scale of a row is learnt from out-of-fold errors: trees say how large the errors of rows like it
+are, and a piecewise linear function how they grow with the prediction. Each is weighted by how much
+it helps out of fold, so that a target whose errors are the same everywhere has the same width
+everywhere.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ __all__ = ["FARTHEST", "Widths"]
 Floats = npt.NDArray[np.float64]
 
 FARTHEST = 3.0
-"""Standard deviations of the target beyond which a prediction is not farther out."""
+"""Predictions are clipped at this many standard deviations of the target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Widths:
     """Scale of the errors of a row: ``exp(p₀·log f + p₁·(b₀·z + b₁·|z|) − shift)``.
 
-    f is the size of errors by trees, z the prediction in coded units, cut at ±3.
+    f is the size of errors by trees, z the prediction in coded units, clipped at ±3.
 
     Attributes
     ----------
     power : ndarray of shape (2, c)
-        How much trees and prediction count; both 0 where all rows of a target have one width.
+        Weights of trees and prediction; both 0 where all rows of a target have the same width.
     floor : ndarray of shape (c,)
         Least f.
     shift : ndarray of shape (c,)

@@ -61,9 +61,9 @@ def nets_first(model: Any) -> None:
 
 CHANGES = {
     "a name of no member": (set_at("blend", 0, "name", "nets:bin"), "is not one of"),
-    "another kind": (set_at("blend", 1, "name", "ridge"), "tell of another blend"),
-    "another weight": (set_at("blend", 0, "weight", 0.4), "its settings tell of another blend"),
-    "another error": (set_at("blend", 0, "error", 9.0), "its settings tell of another blend"),
+    "another kind": (set_at("blend", 1, "name", "ridge"), "describe another blend"),
+    "another weight": (set_at("blend", 0, "weight", 0.4), "its settings describe another blend"),
+    "another error": (set_at("blend", 0, "error", 9.0), "its settings describe another blend"),
     "no group": (set_at("blend", 1, "groups", []), "blend are the groups"),
     "a group twice": (set_at("blend", 1, "groups", [1, 1]), "blend are the groups"),
     "a group of another": (set_at("blend", 1, "groups", [0]), "blend are the groups"),
@@ -115,7 +115,9 @@ def test_names_and_groups_must_be_of_one_kind(parts: Any) -> None:
         model["settings"]["members"] = [
             new if n == old else n for n in model["settings"]["members"]
         ]
-        with pytest.raises(ModelFileError, match=f"the groups of member {new} are no such member"):
+        with pytest.raises(
+            ModelFileError, match=f"the groups of member {new} do not make such a member"
+        ):
             ModelFile.of(json.dumps(model).encode(), tensors)
 
 

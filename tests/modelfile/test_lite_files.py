@@ -144,7 +144,9 @@ def test_a_plan_that_contradicts_itself(parts, tmp_path):
 def test_a_layout_that_is_no_order_of_the_columns(parts, tmp_path):
     model = copy.deepcopy(parts[0])
     model["encoder"]["layout"][0] = model["encoder"]["layout"][1]
-    with pytest.raises(ModelFileError, match=r"encoder\.layout is no order of encoder\.columns"):
+    with pytest.raises(
+        ModelFileError, match=r"encoder\.layout is not an order of encoder\.columns"
+    ):
         lite.load(write(tmp_path / "m", model, parts[1]))
 
 
@@ -163,7 +165,7 @@ def test_changed_weights_are_noticed(parts, tmp_path):
     header, numbers = split(parts[1])
     start, end = header["groups.0.backbone.0.bias"]["data_offsets"]
     other = numbers[:start] + np.full((end - start) // 4, 9.0, "<f4").tobytes() + numbers[end:]
-    with pytest.raises(ModelFileError, match="computes other features than the saved one did"):
+    with pytest.raises(ModelFileError, match="computes different features from the saved one"):
         lite.load(write(tmp_path / "m", parts[0], join(header, other)))
 
 

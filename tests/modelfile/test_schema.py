@@ -37,9 +37,9 @@ def test_levels_are_counted(kind: type) -> None:
         (b"[-1E+400]", "too large a number"),
         (b"[" + b"9" * 301 + b"]", "an integer of 301 digits"),
         (b'{"a": 1, "a": 1}', "gives a name twice"),
-        (b"\xff", "no valid JSON"),
-        (b"", "no valid JSON"),
-        (b"[" * 100_000, "no valid JSON"),
+        (b"\xff", "not valid JSON"),
+        (b"", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
         (b"[" + b"9" * 300 + b"]", "is not an object of"),  # as long as an integer may be
         (b"[1e300]", "is not an object of"),
         (b"null", "is not an object of"),
@@ -138,11 +138,12 @@ def test_parameters_that_are_acceptable(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("device", "", "is no device"), ("device", "cpu ", "is no device"),
-        ("device", "CPU", "is no device"), ("device", "cuda:x", "is no device"),
-        ("optimizer", ["Adam"], "no name and no pair"), ("optimizer", [], "no name and no pair"),
-        ("optimizer", [None, "Adam"], "no name and no pair"),
-        ("optimizer", ["Adam", "SGD", "Adam"], "no name and no pair"),
+        ("device", "", "is not a device"), ("device", "cpu ", "is not a device"),
+        ("device", "CPU", "is not a device"), ("device", "cuda:x", "is not a device"),
+        ("optimizer", ["Adam"], "neither a name nor a pair"),
+        ("optimizer", [], "neither a name nor a pair"),
+        ("optimizer", [None, "Adam"], "neither a name nor a pair"),
+        ("optimizer", ["Adam", "SGD", "Adam"], "neither a name nor a pair"),
         ("architecture", [], "names no architecture"),
     ],
 )  # fmt: skip

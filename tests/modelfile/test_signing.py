@@ -95,7 +95,7 @@ def test_a_comment_that_is_no_signature_is_refused(comment: bytes, signed: Path)
     with zipfile.ZipFile(signed, "a") as archive:
         archive.comment = comment
     for read in READERS.values():
-        with pytest.raises(ModelFileError, match="the comment of its zip is no signature"):
+        with pytest.raises(ModelFileError, match="the comment of its zip is not a signature"):
             read(signed)
 
 

@@ -60,7 +60,7 @@ def test_categories_lose_blanks_and_words_for_missing():
 
 def test_new_cells_that_cannot_be_read_are_warned_of():
     reading = Reading("number", ",", ".", n_cells=10)
-    with pytest.warns(UserWarning, match=r"Column 'x' holds text that is no number .* '1\.5'"):
+    with pytest.warns(UserWarning, match=r"Column 'x' holds text that is not a number .* '1\.5'"):
         reading.read(column("1,5", "1.5"), "column 'x'")
     reading.read(column("1,5", "unknown"), "column 'x'")  # no warning: it says that it is missing
 
@@ -96,7 +96,7 @@ def test_what_became_of_each_column_is_told():
     assert summary["sold"]["note"] == "format %d/%m/%Y"
     assert summary["size"]["bad_cells"] == 2
     assert summary["size"]["examples"] == ["2100 - 2850", "large"]
-    assert "2 of 59 cells are no numbers" in summary["size"]["note"]
+    assert "2 of 59 cells are not numbers" in summary["size"]["note"]
     assert summary["name"]["note"] == "every value is unique"
 
 

@@ -25,7 +25,7 @@ def test_a_column_that_is_the_target_is_named(rng):
     leaks = [2 * y + 1, np.exp(y), y + rng.normal(0, 0.01, size=N), np.where(y > -3, y, np.nan)]
     for leak in leaks:
         (doubt,) = doubts_of_columns([numeric(rng.normal(size=N)), numeric(leak)], "ab", y, False)
-        assert doubt.startswith("Column 'b' alone tells the target almost perfectly (R² ")
+        assert doubt.startswith("Column 'b' alone predicts the target almost perfectly (R² ")
 
 
 def test_categories_that_tell_the_target_are_named(rng):
@@ -88,5 +88,5 @@ def test_fit_warns_of_a_leak_if_it_may_speak(rng):
     X = rng.normal(size=(80, 3))
     model = AdaCapRegressor(max_iter=2, width=4, n_estimators=1, random_state=0)
     model.fit(X, X[:, 1])
-    with pytest.warns(UserWarning, match="Column 'x1' alone tells the target"):
+    with pytest.warns(UserWarning, match="Column 'x1' alone predicts the target"):
         model.set_params(verbose=1).fit(X, X[:, 1])

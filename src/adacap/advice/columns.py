@@ -16,7 +16,7 @@ from adacap.tables.suspicions import doubts_of_columns
 
 __all__ = ["columns_at_risk"]
 
-_MOSTLY = 0.5  # missing cells, from which on a column is mostly missing
+_MOSTLY = 0.5  # share of missing cells that makes a column mostly missing
 _MANY_LEVELS = 0.2  # of the rows
 _FEW_ROWS = 10
 
@@ -60,7 +60,7 @@ def _risks(column: Column, plan: ColumnPlan, told: Sequence[str]) -> Iterator[Co
         yield ColumnRisk(name, "constant", "one value in all rows: it is left out")
         return
     for text in told:
-        yield ColumnRisk(name, "leak" if "alone tells" in text else "id", text)
+        yield ColumnRisk(name, "leak" if "alone predicts" in text else "id", text)
     if not told and _is_id(column, known):
         yield ColumnRisk(name, "id", "a different value in every row: new rows have others")
     elif plan.dropped:
@@ -79,7 +79,7 @@ def _risks(column: Column, plan: ColumnPlan, told: Sequence[str]) -> Iterator[Co
 
 
 def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
-    """Whether every row has a value of its own that is a text, or a whole number of a run."""
+    """Whether every row has a distinct value: a text, or a whole number of a sequence."""
     n_known = int(known.sum())
     if n_known < _FEW_ROWS or n_known < 0.9 * len(known):
         return False

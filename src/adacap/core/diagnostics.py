@@ -1,4 +1,4 @@
-"""What the output layer says of its own capacity: permutation tests, PRESS, influence.
+"""What the output layer shows about its own capacity: permutation tests, PRESS, influence.
 
 All label sets of a test share one factorisation; nothing here is differentiated.
 """
@@ -12,7 +12,7 @@ from adacap.core.ridge import Ridge
 
 __all__ = ["cook_distance", "label_fits", "lowest_losses", "permutation_p_value", "press_r2"]
 
-_MOST_AT_ONCE = 2_000_000  # numbers compared in one go
+_MOST_AT_ONCE = 2_000_000  # numbers compared at once
 
 
 @torch.no_grad()
@@ -47,7 +47,7 @@ def label_fits(
 
     Examples
     --------
-    A layer with as many features as rows fits labels in any order alike.
+    A layer with as many features as rows fits labels in any order equally well.
 
     >>> y = torch.tensor([[1.0], [-1.0], [2.0], [-2.0]])
     >>> draws = torch.tensor([[1, 0, 3, 2], [3, 2, 1, 0]])
@@ -72,8 +72,8 @@ def lowest_losses(
 ) -> Tensor:
     """Lowest loss of several predictions against the true labels, then against each permutation.
 
-    Whoever chooses the best of several predictions by the labels has to be compared with labels in
-    random order for which the best was chosen too. A prediction that gives NaN is chosen by none.
+    Choosing the best of several predictions by the labels must be compared with the same choice for
+    labels in random order. A prediction with NaN is never chosen.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def lowest_losses(
 
 
 def permutation_p_value(losses: Tensor) -> float:
-    """Chance of a loss as low as the first one if labels had nothing to do with the rows.
+    """Probability of a loss as low as the first one if labels were unrelated to the rows.
 
     ``(1 + #{t : loss_t ≤ loss_true}) / (1 + T)``, valid for any T. Equal up to rounding counts as
     equal.
@@ -156,8 +156,8 @@ def cook_distance(residuals: Tensor, leverage: Tensor) -> Tensor:
     """Cook's distance of each row: how far the fit moves when the row is left out.
 
     ``e₍₋ᵢ₎² hᵢ / (s² Σh)`` with the leave-one-out residual, the leverage and the residual variance
-    ``s²``; the mean over targets. It is exact for least squares; under a ridge penalty it orders
-    rows by the same two things: standing apart, and being far from what the others say.
+    ``s²``; the mean over targets. It is exact for least squares; under a ridge penalty it ranks
+    rows by the same two things: being unusual, and disagreeing with the other rows.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ __all__ = ["SQUARED", "DitherForm", "dithered_mlr_loss"]
 
 DitherForm = Literal["fitted", "printed", "halved"]
 SQUARED = {"rmse": 2, "mse": 4}
-"""Losses of numbers, and what remains of them where residuals are halved: one part in so many."""
+"""Regression losses, and the factor by which halving the residuals divides each of them."""
 
 
 def dithered_mlr_loss(
@@ -58,12 +58,12 @@ def dithered_mlr_loss(
     structured : Tensor of the shape of ``labels``, optional
         ``ξ`` for every label set, scaled by σ.
     target : Tensor of the shape of ``labels``, optional
-        ``ε`` for every label set; for the losses ``"rmse"`` and ``"mse"``, since classes bear
-        no noise.
+        ``ε`` for every label set; for the losses ``"rmse"`` and ``"mse"``, since noise cannot be
+        added to classes.
     loss : {"rmse", "bce", "ce", "mse"}, default="rmse"
     form : {"absolute_gap", "difference"}, default="absolute_gap"
     dither_form : {"fitted", "printed", "halved"}, default="fitted"
-        What stands against the labels where there is structured noise. ``"fitted"``: the formulas
+        What is compared with the labels under structured noise. ``"fitted"``: the formulas
         above. ``"printed"``: for cross-entropies ``Y + HY + (I−H)ξ``, as the supplement's
         definition is printed. ``"halved"``: half of that, ``(Y + HY ± (I−H)ξ) / 2``, for every
         loss, as the authors' code averages prediction and label; the RMSE is then half of the

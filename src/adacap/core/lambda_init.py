@@ -87,8 +87,8 @@ def initial_lambda(
     hidden, labels, grid, loss, form, sample_weight, fit_intercept
         As in :func:`mlr_path`.
     values : Tensor of shape (n_points - 1,), optional
-        What each step of the grid stands for, in place of its geometric middle. The code published
-        in 2021 has a geometric grid of 10 values here, beside the 11 of its ``grid``.
+        The value to return for each step of the grid, in place of its geometric middle. The code
+        published in 2021 has a geometric grid of 10 values here, beside the 11 of its ``grid``.
 
     Returns
     -------

@@ -45,12 +45,12 @@ def cholesky_in_float64(factor: Tensor, lam: Tensor) -> Tensor:
 
 
 def solve_in_float64(ridge: Any, targets: Tensor) -> Iterator[Tensor]:
-    """The parts of ``ridge.solve`` by a ridge of the same features in float64, as float32.
+    """The parts of ``ridge.solve``, computed in float64 and returned as float32.
 
     Parameters
     ----------
     ridge : Ridge
-        Of float32, whose Gram matrix has lost the digits that a small λ would need.
+        In float32; its Gram matrix has lost the digits that a small λ would need.
     targets : Tensor of shape (..., n_samples, n_columns)
     """
     w = None if ridge.w is None else ridge.w.squeeze(-1).double()
@@ -66,9 +66,9 @@ def solve_in_float64(ridge: Any, targets: Tensor) -> Iterator[Tensor]:
 def safe_cholesky(matrix: Tensor, lam: Tensor | float | None = None) -> Tensor:
     """Lower Cholesky factor of a symmetric positive definite matrix.
 
-    The plain factorisation is tried first. When it fails, NaN input is told apart from a
-    lack of definiteness; the latter is retried in float64 and then with a growing, reported
-    jitter on a copy. The caller's matrix and λ are never changed.
+    The plain factorisation is tried first. When it fails, NaN input is distinguished from a matrix
+    that is not positive definite; the latter is retried in float64 and then with a growing,
+    reported jitter on a copy. The caller's matrix and λ are never changed.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ __all__ = ["Ridge", "RidgeFit", "row_mean"]
 _BLOCK = 128  # columns of a Gram product formed at a time
 _LEAST_BY_BLOCKS = 256  # columns from which half a product is cheaper than the whole
 _MOST_SPREAD = 50.0  # of a float32 factor's diagonal: beyond, fitted values lose per cents
-_LEAST_SLACK = 1e-10  # smallest 1 − h: a row that fits itself whatever the others say
+_LEAST_SLACK = 1e-10  # smallest 1 − h: a row that determines its own fit
 
 
 class RidgeFit(NamedTuple):
@@ -128,7 +128,7 @@ class Ridge:
         return RidgeFit(coef, (y_mean - self.mean @ coef).squeeze(-2), fitted + y_mean)
 
     def _apply(self, Y: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and fitted values for labels whose mean was taken off if A's was."""
+        """Weights and fitted values for labels that are centred if A is."""
         apply: Any = _Solve.apply
         if self.w is None:
             is_centred = self.mean is not None

@@ -1,5 +1,5 @@
-"""Members of a blend that are no nets: kernel, trees, ridge; and how members are weighed.
+"""Members of a blend that are not nets: kernel, trees, ridge; and how members are weighted.
 
 Every member is trained once per fold, on the rows outside it, so that its predictions on the fold
-are honest: the rows it is judged by played no part in it.
+are honest: it was not trained on the rows it is judged by.
 """

@@ -1,4 +1,4 @@
-"""How much each member of a blend counts: non-negative weights by out-of-fold error or log-loss."""
+"""Weights of the members of a blend: non-negative, by out-of-fold error or log-loss."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class BoostingSettings:
     rate : float
         Share of each tree's leaf values that is added.
     l2 : float
-        Rows of value 0 that every leaf has beside its own.
+        Rows of value 0 that are added to every leaf.
     most_questions : int
         Thresholds per column.
     noise : float
@@ -143,7 +143,7 @@ def _fitted(loss: str, outputs: Tensor) -> Tensor:
 
 
 def _curvature(loss: str, fitted: Tensor) -> Tensor:
-    """Second derivative of the loss by the output, with which Newton's step divides."""
+    """Second derivative of the loss by the output, the divisor of Newton's step."""
     return torch.ones_like(fitted) if loss == "rmse" else fitted * (1 - fitted)
 
 

@@ -76,7 +76,7 @@ def fit_extra_trees(
 
 _LEAST_SHARED = 2000  # rows from which threads are worth their start
 _ROWS_A_THREAD = 4000  # of histograms: on fewer, threads wait for each other
-_TRIAL = 3  # trees by which to see how long many take
+_TRIAL = 3  # trees to time before many are grown
 
 
 def fit_hist_boosting(
@@ -178,7 +178,7 @@ def _in_folds(
 
 
 def _affordable(data: FoldData, fold: Callable[[int, int], _Grown], n_trees: int) -> int:
-    """Trees that each fold has time for, by a trial of a few."""
+    """Number of trees that each fold has time for, from timing a few."""
     if data.deadline is None:
         return n_trees
     start = time.perf_counter()

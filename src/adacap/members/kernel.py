@@ -164,7 +164,7 @@ def fit_kernel(data: FoldData, settings: KernelSettings | None = None) -> Fitted
 
 
 def _some(rows: Tensor, most: int, seed: int) -> Tensor:
-    """At most so many of the rows, drawn by the seed, in their order."""
+    """At most ``most`` of the rows, drawn by the seed, in their order."""
     if len(rows) <= most:
         return rows
     draw = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
@@ -174,8 +174,8 @@ def _some(rows: Tensor, most: int, seed: int) -> Tensor:
 def _train(x: Tensor, y: Tensor, w: Tensor, settings: KernelSettings, data: FoldData) -> _Logs:
     """Adam on the negative log marginal likelihood per row, of ``(k, n)`` rows, in float32.
 
-    Where there is so little noise that float32 has no factor of the kernel, it goes on in float64.
-    It ends early where that has none either, or where time runs out.
+    Where there is so little noise that the kernel has no Cholesky factor in float32, training
+    continues in float64. It ends early if there is none in float64 either, or when time runs out.
     """
     logs = _Logs.start(len(x), x.shape[2])
     p, steps = logs.values, settings.n_steps

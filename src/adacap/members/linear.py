@@ -68,7 +68,7 @@ def _logistic(data: FoldData, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _ridge(data: FoldData, k: int) -> tuple[Tensor, Tensor]:
-    """Ridge regression of least leave-one-out error."""
+    """Ridge regression with the lowest leave-one-out error."""
     rows = data.train_rows(k)
     x, y = data.x[rows].double(), data.targets[rows].double()
     w = None if data.weight is None else data.weight[rows].double()

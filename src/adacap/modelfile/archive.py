@@ -1,7 +1,7 @@
 """The file itself: a zip of JSON and safetensors, written at once or not at all, read on NumPy.
 
 Both parts are stored, not compressed, so nothing in a file unfolds to more than its size. What a
-file declares is held against the bytes there are before anything is made of them.
+file declares is checked against the bytes it has before anything is allocated.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def refusing(what: str, *errors: type[Exception]) -> Iterator[None]:
 
 
 def unique_names(pairs: list[tuple[str, Any]], part: str) -> Json:
-    """An object of JSON that gives no name twice."""
+    """A JSON object without duplicate names."""
     found = dict(pairs)
     if len(found) != len(pairs):
         refuse(f"{part} gives a name twice, among {shown([name for name, _ in pairs[:9]])}.")
@@ -142,7 +142,7 @@ def read(path: str | os.PathLike[str]) -> Parts:
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
-    """Look at what the directory of the zip declares before a byte of a part is read."""
+    """Check what the directory of the zip declares before a part is read."""
     names = sorted(part.filename for part in parts)
     require(names == [DESCRIPTION, WEIGHTS], f"its parts are {names}.")
     for part in parts:

@@ -1,4 +1,4 @@
-"""A blend in a file: which groups make up each member, and how much it counts."""
+"""A blend in a file: the groups and the weight of each member."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Weighed(NamedTuple):
 
 
 def check_blend(model: Json, groups: Sequence[Group], settings: Settings) -> tuple[Weighed, ...]:
-    """Members of a blend, held against their groups and the settings; nets alone are one member.
+    """Members of a blend, checked against groups and settings; nets alone are one member.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def check_blend(model: Json, groups: Sequence[Group], settings: Settings) -> tup
     _check_shares(parts, settings)
     if not parts:
         are_nets = all(isinstance(group, NetGroup) for group in groups)
-        require(are_nets, "it has members that are no nets, and no blend of them.")
+        require(are_nets, "it has members that are not nets, but no blend.")
         return (Weighed("nets", 1.0, tuple(range(len(groups)))),)
     order = [g for part in parts for g in part["groups"]]
     require(order == list(range(len(groups))), f"the members of its blend are the groups {order}.")
@@ -72,7 +72,7 @@ def check_blend(model: Json, groups: Sequence[Group], settings: Settings) -> tup
 
 
 def _check_shares(parts: Sequence[Json], settings: Settings) -> None:
-    """Refuse a blend of which the settings say something else."""
+    """Refuse a blend that contradicts the settings."""
     for share in settings.blend:
         numbers = (share.weight, share.error, share.seconds)
         fits = all(0 <= number < math.inf for number in numbers)
@@ -83,7 +83,7 @@ def _check_shares(parts: Sequence[Json], settings: Settings) -> None:
     names = {share.name for share in settings.blend}
     same = same and names <= set(settings.members)
     same = same and bool(parts) == (settings.members != NETS_ALONE)
-    require(same, "its settings tell of another blend.")
+    require(same, "its settings describe another blend.")
 
 
 def _check_part(part: Json, groups: Sequence[Any], n_folds: int) -> None:
@@ -97,7 +97,7 @@ def _check_part(part: Json, groups: Sequence[Any], n_folds: int) -> None:
     for group in groups:
         own = None if group.encoding is None else group.encoding.encoding
         fits = fits and isinstance(own, _ENCODINGS[encoding])
-    require(fits, f"the groups of member {part['name']} are no such member.")
+    require(fits, f"the groups of member {part['name']} do not make such a member.")
     n_models = sum(group.n_members for group in groups)
     fits = n_models == n_folds
     require(fits, f"member {part['name']} has {n_models} models for {n_folds} folds.")

@@ -1,6 +1,6 @@
-"""A whole model file: its description and its tensors, held against each other.
+"""A whole model file: its description and its tensors, checked against each other.
 
-Every reader goes through :func:`read_model`, so what one refuses all refuse, in the same words.
+Every reader goes through :func:`read_model`, so all refuse the same files with the same messages.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _LABELS: dict[str, type] = {
     **{f"float{bits}": float for bits in (16, 32, 64)},
 }
 _MOST_CHARACTERS = 2**22  # of an array of text labels, all as long as the longest, and …
-_MOST_STRETCHED = 8  # … so many times those that the labels have
-_HEAT = (1e-9, 1e9)  # temperatures that leave probabilities to tell
+_MOST_STRETCHED = 8  # … as a multiple of the characters that the labels have
+_TEMPERATURES = (1e-9, 1e9)  # temperatures for which probabilities still differ
 _MALFORMED = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
@@ -112,7 +112,7 @@ class ModelFile:
     width_trees : PredictorGroup or None
         How large the errors of a row are, where the width of intervals adapts to it.
     seen : dict of str to array
-        What is kept of the training rows; empty in files from before there was anything.
+        What is kept of the training rows; empty in older files.
     """
 
     description: Json
@@ -131,7 +131,7 @@ class ModelFile:
 
     @classmethod
     def of(cls, text: bytes, tensors: Tensors) -> ModelFile:
-        """What both parts of a file say together.
+        """The content of both parts of a file.
 
         Raises
         ------
@@ -221,7 +221,7 @@ def read_model(path: str | os.PathLike[str], key: Key | None = None) -> ModelFil
 
 @contextmanager
 def loading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say of each refusal which file it is about."""
+    """Name the file in every error."""
     try:
         yield
     except ModelFileError as error:
@@ -233,9 +233,12 @@ def loading(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _targets(data: Json) -> Numbers | Classes:
     if "classes" in data:
-        heat = data["temperature"]
-        require(_HEAT[0] <= heat <= _HEAT[1], f"codec has the temperature {heat}.")
-        return Classes(_labels(data["classes"], data["dtype"]), float(heat))
+        temperature = data["temperature"]
+        require(
+            _TEMPERATURES[0] <= temperature <= _TEMPERATURES[1],
+            f"codec has the temperature {temperature}.",
+        )
+        return Classes(_labels(data["classes"], data["dtype"]), float(temperature))
     mean, scale = (np.array(data[name], dtype=np.float64) for name in ("mean", "scale"))
     fits = len(mean) == len(scale) > 0 and (len(mean) == 1 or not data["is_1d"])
     require(fits, f"codec contradicts itself: {len(mean)} means, {len(scale)} scales.")
@@ -320,7 +323,7 @@ def _width_trees(model: Json, left: Tensors, facts: Facts) -> PredictorGroup | N
     stored = {name.removeprefix(WIDTHS_PREFIX): left.pop(name) for name in names}
     found = PredictorGroup.read(model["widths"], stored, facts)
     fits = isinstance(found.predictor, Forest) and found.n_members == facts.n_members
-    require(fits, "its widths are no trees of every fold.")
+    require(fits, "its widths are not trees of every fold.")
     return found
 
 
@@ -353,7 +356,7 @@ def _readings(model: Json) -> Readings | None:
 
 
 def _settings(model: Json) -> Settings:
-    """Settings, held against the nets that there are."""
+    """Settings, checked against the nets of the file."""
     with refusing("its settings are invalid", TypeError, ValueError, LookupError):
         settings = Settings.from_dict(model["settings"])
         turns = [k % max(1, settings.n_estimators) for k in range(len(model["members"]))]

@@ -45,7 +45,7 @@ __all__ = [
 
 
 def background_tensors(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
-    """Tensors to write, by name: what the columns count, and the folds; never any row."""
+    """Tensors to write, by name: importances of columns, and folds; never any row."""
     has_shares = estimator.background_.rows is not None or estimator.background_.shares is not None
     if estimator.sample_shape_ is None and has_shares:  # not of a file of an earlier version
         yield BACKGROUND_PREFIX + "shares", _tensor(estimator.feature_importances_)

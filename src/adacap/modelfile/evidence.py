@@ -1,6 +1,6 @@
 """What a file keeps beside the nets: readings of capacity, errors behind prediction intervals.
 
-Both are a few small tensors, held here against each other and the nets, on NumPy.
+Both are a few small tensors, checked here against each other and the nets, on NumPy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Studied:
 
 @dataclass(frozen=True)
 class Readings:
-    """What training says of a blend that its nets, which may be none, do not say.
+    """What training reports about a blend beyond its nets, of which there may be none.
 
     The names are those of fitted attributes, without the last underscore; ``n_features`` and
     ``studied`` are of the capacity.
@@ -53,7 +53,7 @@ class Readings:
     studied: list[Studied]
 
     def check(self) -> None:
-        """Refuse numbers that no training gives."""
+        """Refuse numbers that no training can give."""
         lams = [self.lambda_, *(one.lam for one in self.studied)]
         dofs = [self.effective_dof, *(one.effective_dof for one in self.studied)]
         sizes = (self.n_iter, self.best_iter, self.n_features)
@@ -93,7 +93,7 @@ def take_capacity(tensors: Tensors, n_members: int, n_targets: int, n_rows: int)
 
 
 def take_background(tensors: Tensors, n_columns: int, n_rows: int) -> Tensors:
-    """What is remembered of the training rows, taken out of ``tensors``; each may be absent.
+    """What is kept of the training rows, taken out of ``tensors``; each may be absent.
 
     Parameters
     ----------
@@ -143,21 +143,21 @@ def take_intervals(
     n_errors = 1 if is_of_classes else n_targets
     errors = {kind: _take_errors(own, kind, n_errors, has_widths) for kind in _KINDS}
     if has_widths:
-        require(errors["folds"] is not None, f"{INTERVALS_PREFIX}widths are those of no folds.")
+        require(errors["folds"] is not None, f"{INTERVALS_PREFIX}widths belong to no folds.")
     if errors["folds"] is not None:
         n_folds = len(widths) if n_folds is None else n_folds
         _take_folds(own, len(errors["folds"]), n_folds, widths, n_targets)
         if has_widths:
             _take_widths(own, n_folds, n_targets)
     if is_of_classes:
-        heat = own.take("temperature", (1,), np.float64, "is missing or not above 0")
-        fits = bool(0 < heat[0] < math.inf) and errors["loo"] is None
+        temperature = own.take("temperature", (1,), np.float64, "is missing or not above 0")
+        fits = bool(0 < temperature[0] < math.inf) and errors["loo"] is None
         require(fits, f"{INTERVALS_PREFIX}temperature is missing or not above 0.")
     if errors["loo"] is not None:
         factor = own.take("inflation", (n_targets,), np.float64, "is missing or below 1")
         fits = bool(((factor >= 1) & (factor < np.inf)).all())
         require(fits, f"{INTERVALS_PREFIX}inflation is missing or below 1.")
-    require(not own.left, f"its intervals have tensors of no meaning: {sorted(own.left)[:3]}.")
+    require(not own.left, f"its intervals have unknown tensors: {sorted(own.left)[:3]}.")
     return own.taken
 
 

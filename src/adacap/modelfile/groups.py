@@ -155,17 +155,17 @@ class NetsInFile:
         ]
 
     def _check_probe(self, backbone: Backbone | Stacked, saved: Tensor | None, width: int) -> None:
-        """Refuse a user's nets that do not run, or compute something else than the saved ones."""
+        """Refuse a user's nets that do not run, or differ from the saved ones."""
         with refusing("the network fails on a row of zeros", Exception):
             hidden = self._probe(backbone).cpu()
         require(hidden.shape[1] == width, f"its nets have {hidden.shape[1]} features, not {width}.")
         fits = saved is not None and hidden.shape == saved.shape and hidden.dtype == saved.dtype
         close = fits and saved is not None and _close(hidden, saved)
-        require(close, "the network computes other features than the saved one did.")
+        require(close, "the network computes different features from the saved one.")
 
 
 class PredictorsInFile:
-    """A member of a blend that is no net: its arrays, and those of its encoding."""
+    """A member of a blend that is not a net: its arrays, and those of its encoding."""
 
     def describe(self, frozen: Frozen) -> Json:
         """Description of a group."""
@@ -204,7 +204,7 @@ def _tensors(arrays: Tensors, prefix: str) -> dict[str, Tensor]:
 
 
 def _spec(description: Json, architecture: Factory | None) -> BackboneSpec:
-    """Backbone of a group; that of a user's function goes by the name of the one given now."""
+    """Backbone of a group; for a user's function, with the name of the one given now."""
     if architecture is not None:
         return BackboneSpec.resolve(architecture, width=1)
     with refusing("its backbone is unknown here", ValueError):
@@ -213,7 +213,7 @@ def _spec(description: Json, architecture: Factory | None) -> BackboneSpec:
 
 
 def _narrow(backbone: Backbone | Stacked) -> Backbone | Stacked:
-    """A user's nets in float32, where the program has another default: so were they trained."""
+    """A user's nets in float32, as they were trained, whatever the program's default dtype."""
     return backbone if torch.get_default_dtype() == torch.float32 else backbone.float()
 
 
@@ -227,7 +227,7 @@ def _head(head: Json, shape: Sequence[int]) -> TikhonovHead | LinearHead:
 
 @torch.no_grad()
 def _fill(nets: Nets, stored: dict[str, Tensor]) -> None:
-    """Copy tensors into the nets; those of a user's function may be others than it built now."""
+    """Copy tensors into the nets; a user's function may have built different ones now."""
     own = nets.state()
     for name in sorted(own.keys() ^ stored.keys()):
         refuse(f"{'the file' if name in own else 'the network'} has no tensor {name}.")
@@ -238,6 +238,6 @@ def _fill(nets: Nets, stored: dict[str, Tensor]) -> None:
 
 
 def _close(a: Tensor, b: Tensor) -> bool:
-    """Equal up to what another machine may round differently."""
+    """Equal up to rounding on another machine."""
     a, b = a.double(), b.double()
     return torch.allclose(a, b, 1e-2, 1e-2 * float(b.abs().max()), equal_nan=True)

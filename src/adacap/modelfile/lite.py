@@ -46,7 +46,7 @@ class LitePart(NamedTuple):
         return sum(group.n_members for group in self.groups)
 
     def outputs(self, x: Floats) -> Floats:
-        """What the part adds to the outputs ``(n, c)`` of rows."""
+        """Contribution of the part to the outputs ``(n, c)`` of rows."""
         total = np.asarray(sum(group.total(x) for group in self.groups))
         return np.asarray(self.factor * total / self.n_members)
 
@@ -98,7 +98,7 @@ class LiteRegressor(_LiteModel):
     Attributes
     ----------
     intervals_ : LiteIntervals
-        What intervals rest on; ``intervals_.describe()`` says it in words.
+        What intervals are based on; ``intervals_.describe()`` says it in words.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class LiteRegressor(_LiteModel):
 
     @property
     def interval_method_(self) -> str:
-        """What ``method="auto"`` stands for: split, cv+ or loo."""
+        """What ``method="auto"`` resolves to: split, cv+ or loo."""
         return self.intervals_.resolve("auto")
 
     def _rows(self, X: Any, method: str, width: str) -> tuple[Any, Rows]:
@@ -210,7 +210,7 @@ class LiteClassifier(_LiteModel):
     temperature_ : float
         What outputs are divided by before they become probabilities.
     sets_ : LiteSets
-        What sets of classes rest on; ``sets_.describe()`` says it in words.
+        What sets of classes are based on; ``sets_.describe()`` says it in words.
     """
 
     def __init__(
@@ -335,7 +335,7 @@ def load(path: str | os.PathLike[str], *, key: Key | None = None) -> LiteRegress
     file = read_model(path, key)
     if file.factory is not None:
         raise ValueError(
-            f"The model was trained with a backbone of the user's own, built by {file.factory!r}, "
+            f"The model was trained with the user's own backbone, built by {file.factory!r}, "
             "which adacap.lite cannot run: it needs torch. Use adacap.load(path, architecture="
             f"{file.factory.split('.')[-1]}), or export the model with adacap.export.to_onnx."
         )

@@ -52,14 +52,14 @@ def _hidden(group: NetGroup, x: Floats) -> Floats:
 
 
 def _each(group: PredictorGroup, x: Floats) -> Floats:
-    """Outputs ``(K, n, c)`` of a member that is no net."""
+    """Outputs ``(K, n, c)`` of a member that is not a net."""
     rows = encoded(x, group.encoding)
     return np.asarray(group.predictor.apply(rows, group.arrays, NumpyOperations()))
 
 
 @dataclass(frozen=True, eq=False)
 class LiteFolds:
-    """What each fold predicts, by models that never saw it.
+    """Predictions for each fold, by models that never saw it.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class LiteIntervals:
         )
 
     def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` stands for."""
+        """Method that ``"auto"`` resolves to."""
         return resolve(method, self.there)
 
     def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
@@ -227,7 +227,7 @@ class LiteSets:
         return cls(there, folds, own.get("folds.fold"), float(own["temperature"][0]))
 
     def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` stands for."""
+        """Method that ``"auto"`` resolves to."""
         return resolve(method, self.there)
 
     def describe(self, coverage: float = 0.9, method: str = "auto") -> str:

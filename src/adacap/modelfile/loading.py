@@ -59,7 +59,7 @@ def load(
     """Read a fitted estimator from a file that its method ``save`` wrote.
 
     Predictions are those of the saved estimator, bit for bit on the same machine, and
-    ``warm_start`` goes on from there.
+    ``warm_start`` continues from there.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ def load(
         Device of the networks, and parameter ``device`` of the estimator; the saved one if not
         given.
     architecture : callable, optional
-        The function ``d_in -> nn.Module`` of a model trained with a backbone of the user's own,
-        which a file cannot hold.
+        The function ``d_in -> nn.Module`` of a model trained with the user's own backbone, which a
+        file cannot hold.
     key : str or bytes, optional
         What ``save`` signed the file with. One that is not signed, or not with this key, is
-        refused; without a key, signatures are not looked at.
+        refused; without a key, signatures are ignored.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def load(
 def _check_factory(file: ModelFile, architecture: Factory | None) -> None:
     if file.factory is not None and architecture is None:
         raise ValueError(
-            f"The model was trained with a backbone of the user's own, built by {file.factory!r}, "
+            f"The model was trained with the user's own backbone, built by {file.factory!r}, "
             "which a file cannot hold. Pass it: adacap.load(path, architecture="
             f"{file.factory.split('.')[-1]})."
         )
@@ -250,7 +250,7 @@ def _codec(targets: Numbers | Classes) -> Codec:
 def _restore_groups(
     file: ModelFile, architecture: Factory | None, device: torch.device
 ) -> tuple[list[FittedMember], list[BackboneSpec], dict[int, Frozen]]:
-    """Nets in their order, the backbone of each, and the groups that are no nets."""
+    """Nets in their order, the backbone of each, and the groups that are not nets."""
     model = file.description
     restored, frozen = {}, {}
     for g, (group, checked) in enumerate(zip(model["groups"], file.groups, strict=True)):

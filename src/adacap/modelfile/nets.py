@@ -1,4 +1,4 @@
-"""Groups of members on NumPy: how they stand in a file, and what they compute, in float64.
+"""Groups of members on NumPy: how a file stores them, and what they compute, in float64.
 
 A kind of group is one class in ``GROUPS``, with ``fields``, ``read``, ``n_members`` and ``total``.
 Its twin on torch is in :mod:`adacap.modelfile.groups`.
@@ -39,7 +39,7 @@ _CLOSE = 1e-2  # of the largest feature: what another machine may round differen
 class NetGroup:
     """Nets that share arrays: their layers, their tensors as a tree, their output layer.
 
-    ``layers`` is None for networks of the user's own, which only torch can run.
+    ``layers`` is None for the user's own networks, which only torch can run.
     """
 
     fields: ClassVar[dict[str, Any]] = {
@@ -50,7 +50,7 @@ class NetGroup:
         "depth": int | None,
         "factory": str | None,  # of a user's own
         "layers": list[Any] | None,
-        "encoding": dict[str, Any] | None,  # what rows go through first
+        "encoding": dict[str, Any] | None,  # applied to rows first
     }
     """Keys of the description of a group, and the types of their values."""
 
@@ -63,7 +63,7 @@ class NetGroup:
 
     @classmethod
     def read(cls, description: Mapping[str, Any], stored: Tensors, facts: Facts) -> NetGroup:
-        """Nets from a description and tensors of a file, held against each other.
+        """Nets from a description and tensors of a file, checked against each other.
 
         Parameters
         ----------
@@ -76,8 +76,8 @@ class NetGroup:
         Raises
         ------
         ModelFileError
-            If they do not fit each other, or nets of known layers compute something else on a row
-            of zeros than the saved ones did.
+            If they are inconsistent, or nets of known layers give another result on a row of zeros
+            than the saved ones did.
         """
         _check_name(description)
         encoding, stored = read_encoding(description["encoding"], stored, facts.shape)
@@ -117,7 +117,7 @@ class NetGroup:
 
     @property
     def held_per_row(self) -> int:
-        """Numbers that prediction keeps in memory for a row, at least."""
+        """Numbers that prediction keeps in memory per row, at least."""
         n_ramps = 0 if self.encoding is None else self.encoding.encoding.n_ramps
         return max(self.n_members * self.width, n_ramps)
 
@@ -132,7 +132,7 @@ class NetGroup:
         return np.asarray(outputs.sum(0))
 
     def _check_probe(self, probe: Floats, shape: tuple[int, ...]) -> None:
-        """Refuse nets that do not run, or compute something else than the saved ones did."""
+        """Refuse nets that do not run, or differ from the saved ones."""
         with refusing("the network fails on a row of zeros", ValueError, IndexError):
             with np.errstate(all="ignore"):
                 hidden = self.hidden(np.zeros((1, *shape)))
@@ -141,7 +141,7 @@ class NetGroup:
         require(found == self.width, f"its nets have {found} features, not {self.width}.")
         room = _CLOSE * float(np.abs(probe).max())
         close = bool(np.allclose(hidden, probe, _CLOSE, room))
-        require(close, "the network computes other features than the saved one did.")
+        require(close, "the network computes different features from the saved one.")
 
 
 GROUPS: dict[str, type[NetGroup] | type[PredictorGroup]] = {

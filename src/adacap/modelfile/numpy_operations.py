@@ -27,7 +27,7 @@ class NumpyOperations:
         return np.asarray(x @ weight + bias[..., None, :])
 
     def scaled(self, x: Floats, scale: Floats) -> Floats:
-        """Columns times a number each."""
+        """Each column times its own number."""
         return np.asarray(x * scale[..., None, :])
 
     def batch_norm(self, x: Floats, tensors: Tree) -> Floats:
@@ -37,7 +37,7 @@ class NumpyOperations:
         return np.asarray(x * scale[..., None, :] + shift[..., None, :])
 
     def activation(self, name: str, x: Floats) -> Floats:
-        """A function of single numbers."""
+        """An elementwise function."""
         return _ACTIVATIONS[name](x)
 
     def halves(self, x: Floats) -> tuple[Floats, Floats]:
@@ -51,15 +51,15 @@ class NumpyOperations:
         return np.asarray(a * sigmoid(b))
 
     def multiply(self, x: Floats, y: Floats) -> Floats:
-        """Product, number by number."""
+        """Elementwise product."""
         return np.asarray(x * y)
 
     def add(self, x: Floats, y: Floats) -> Floats:
-        """Sum, number by number."""
+        """Elementwise sum."""
         return np.asarray(x + y)
 
     def dropout(self, x: Floats, rate: float) -> Floats:
-        """Nothing: this is prediction."""
+        """The identity: this is prediction."""
         return x
 
     def repeated(self, x: Floats, k: int) -> Floats:

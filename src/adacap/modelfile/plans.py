@@ -1,4 +1,4 @@
-"""Plans of columns in a file: whether following them gives numbers."""
+"""Plans of columns in a file: whether they produce valid numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adacap.tables.words import Words
 
 __all__ = ["read_encoder"]
 
-_LARGEST = 1e30  # that a missing cell may become; NaN is for nets of the user's own to read
+_LARGEST = 1e30  # that a missing cell may become; only the user's own nets may see NaN
 _POSITIVE = ("scale", "clip")
-_LEAST = {"counts": 0.0, "unseen_idf": 0.0}  # of what is no place in a column
+_LEAST = {"counts": 0.0, "unseen_idf": 0.0}  # of values that are not positions in a column
 
 
 def read_encoder(data: Json, owner: str) -> Encoder:
@@ -29,7 +29,7 @@ def read_encoder(data: Json, owner: str) -> Encoder:
     ----------
     data : dict
     owner : str
-        Class that messages about the user's data speak of.
+        Class named in messages about the user's data.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read_encoder(data: Json, owner: str) -> Encoder:
     is_named = names is None or len(set(names)) == len(names) == n_columns
     require(is_named and n_columns > 0, "encoder.names do not fit encoder.columns.")
     is_order = sorted(data["layout"]) == list(range(n_columns))
-    require(is_order, "encoder.layout is no order of encoder.columns.")
+    require(is_order, "encoder.layout is not an order of encoder.columns.")
     for column in data["columns"]:
         plan = ColumnPlan.from_dict(column)
         fits = plan.is_consistent and _is_finite(plan) and _encodes(plan)
@@ -76,7 +76,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 def _in_order(levels: tuple[Any, ...]) -> bool:
-    """Levels differ; numbers rise, as the search for the nearest needs them."""
+    """Levels are distinct; numbers are increasing, as the search for the nearest requires."""
     known = [level for level in levels if level is not None]
     if any(isinstance(level, str) for level in known):
         return len(set(levels)) == len(levels)

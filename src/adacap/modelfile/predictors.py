@@ -1,9 +1,8 @@
-"""Encodings, and members of a blend that are no nets: how they stand in a file, on NumPy.
+"""Encodings, and members of a blend that are not nets: how a file stores them, on NumPy.
 
 Each is described by its fields, with its arrays in the narrowest type that holds them exactly. Two
-arrays are stored by what there is to say of them: children of a node of a forest by how far they
-stand behind it, and of the matrix that adds up the ramps of each column the numbers that may not
-be 0.
+arrays are stored in compact form: children of a node of a forest by their distance behind it, and
+the matrix that adds up the ramps of each column by its entries that may not be 0.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PREDICTORS: dict[str, Any] = {
     kind.__name__: kind for kind in (Linear, Kernel, SymmetricTrees, Forest)
 }
 _LEAST = {"n_ramps": 0, "depth": 0}  # of a field; 1 of any other
-_MOST = 2**40  # of any; tensors are held against it before anything is made of them
+_MOST = 2**40  # of any; tensors are checked against it before anything is allocated
 _MOST_LEVELS = 16  # of a symmetric tree, whose leaves are two to this power
 _MOST_SUMS = 2**28  # numbers of the matrix that adds up ramps, 256·d² bytes for d columns
 _MOST_RAMPS = 64  # of a column, all in all
@@ -123,7 +122,7 @@ def read_encoding(
 
 
 def _restore(data: Json, kinds: Mapping[str, Any], what: str) -> Any:
-    """An encoding or predictor from its description, every size of which is a sensible one."""
+    """An encoding or predictor from its description, whose sizes are all plausible."""
     name = data.get("kind")
     require(isinstance(name, str) and name in kinds, f"there is no {what} {shown(name, 40)}.")
     kind = kinds[str(name)]
@@ -215,12 +214,12 @@ def encoded(x: Floats, encoding: FittedEncoding | None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class PredictorGroup:
-    """A member that is no net: a model per fold in the same arrays."""
+    """A member that is not a net: a model per fold in the same arrays."""
 
     fields: ClassVar[dict[str, Any]] = {
         "kind": {"predictor"},
         "predictor": dict[str, Any],
-        "encoding": dict[str, Any] | None,  # what rows go through first
+        "encoding": dict[str, Any] | None,  # applied to rows first
     }
     """Keys of the description of a group, and the types of their values."""
     factory: ClassVar[None] = None
@@ -231,7 +230,7 @@ class PredictorGroup:
 
     @classmethod
     def read(cls, description: Mapping[str, Any], stored: Tensors, facts: Facts) -> PredictorGroup:
-        """Predictor from a description and tensors of a file, held against each other.
+        """Predictor from a description and tensors of a file, checked against each other.
 
         Parameters
         ----------
@@ -244,7 +243,7 @@ class PredictorGroup:
         Raises
         ------
         ModelFileError
-            If they do not fit each other.
+            If they are inconsistent.
         """
         encoding, stored = read_encoding(description["encoding"], stored, facts.shape)
         shape = facts.shape if encoding is None else (encoding.encoding.d_out,)
@@ -276,10 +275,10 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 def check_forest(forest: Forest, own: Tensors) -> Tensors:
-    """Children of the nodes, from how far each stands behind its parent.
+    """Children of the nodes, from the distance of each behind its parent.
 
-    Trees stand one after another, each with its root first. A node is a leaf, its own child, or
-    has two children behind it in its tree, which are those of no other node.
+    Trees follow one another, each with its root first. A node is a leaf, its own child, or has two
+    children behind it in its tree, which no other node has.
 
     Parameters
     ----------

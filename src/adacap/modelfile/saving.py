@@ -85,7 +85,7 @@ def save(
     Warns
     -----
     UserWarning
-        If a parameter is no plain data, such as a callback: it is not stored, and the loaded
+        If a parameter is not plain data, such as a callback: it is not stored, and the loaded
         estimator has the default in its place.
     """
     check_is_fitted(estimator)
@@ -101,7 +101,7 @@ def save(
     text = json.dumps(plain(model), allow_nan=False).encode()
     with refusing("there is no way to store a tensor of this type", KeyError):
         weights = safetensors.torch.save(dict(_collect(estimator)))
-    ModelFile.of(text, read_tensors(weights))  # what load would refuse is refused now
+    ModelFile.of(text, read_tensors(weights))  # refuse now what load would refuse
     is_own = any(group.get("factory") is not None for group in model["groups"])
     asked_for = {"architecture"} if is_own else set()
     if lost := [key for key in model["not_stored"] if key not in asked_for]:
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
     [1, 0.5, {'float': 'inf'}]
     >>> plain(print)
     Traceback (most recent call last):
-    TypeError: builtin_function_or_method is no plain data.
+    TypeError: builtin_function_or_method is not plain data.
     """
     if isinstance(value, np.generic | np.ndarray | Tensor):
         value = value.tolist()
@@ -137,7 +137,7 @@ def plain(value: Any) -> Any:
         return {"name": value.name, "options": plain(dict(value.options))}
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
-    raise TypeError(f"{type(value).__name__} is no plain data.")
+    raise TypeError(f"{type(value).__name__} is not plain data.")
 
 
 def _describe(estimator: AdaCapBase) -> Json:
@@ -184,7 +184,7 @@ def _describe(estimator: AdaCapBase) -> Json:
 
 
 def _groups(estimator: AdaCapBase) -> list[Group | Frozen]:
-    """Groups of nets, and for a blend also members that are no nets, in its order."""
+    """Groups of nets, and for a blend also the other members, in its order."""
     if not estimator.blend_:
         return list(groups_of(estimator.members_))
     return [group for part in estimator.blend_ for group in _groups_of_part(part)]
@@ -212,7 +212,7 @@ def _describe_head(estimator: AdaCapBase) -> Json:
 
 
 def _earlier_history(estimator: AdaCapBase) -> list[Any]:
-    """What came before the last warm start, which a blend has not."""
+    """History before the last warm start, which a blend does not have."""
     if estimator.blend_:
         return []
     first: FittedMember = estimator.members_[0]
@@ -220,7 +220,7 @@ def _earlier_history(estimator: AdaCapBase) -> list[Any]:
 
 
 def _thinned(history: Sequence[Any], most: int) -> list[Any]:
-    """Every k-th record, the last among them, where all would be more than a reader takes."""
+    """Every k-th record, the last among them, where all would exceed what a reader accepts."""
     every = -(-len(history) // most)
     if every > 1:
         warn_caller(

@@ -1,7 +1,7 @@
 """The description in a model file, ``model.json``: one parser for every reader.
 
-Each value must have its type, and parameters must be ones that the estimator accepts. Whether
-values fit each other and the tensors is for :mod:`adacap.modelfile.contents`.
+Each value must have its type, and parameters must be ones that the estimator accepts.
+:mod:`adacap.modelfile.contents` checks that values are consistent with each other and the tensors.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MOST_VALUES = 1_000_000  # some 200 MB, however few bytes each takes in the fil
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _MOST_DIGITS = 300  # of an integer; a seed may have many
 _MOST_WHOLE = 2**53  # of an integer in the place of a float, which it equals up to here
-# What may be no number of its type: without one, the parser's own functions do, which are faster.
+# Texts that may not fit a number type: without any, the parser's own faster functions are used.
 _LONG_NUMBER = re.compile(rb"[eE]\+?\d{3}|\d{300}")
 _MOST_LEVELS = 60  # of lists and objects within each other
 _SPECIAL = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
@@ -99,7 +99,7 @@ _MODEL = {
     "needs": str,  # the first release that reads this version
     "estimator": set(PARAMETERS),
     "parameters": dict[str, Any],
-    "not_stored": list[str],  # parameters that are no plain data
+    "not_stored": list[str],  # parameters that are not plain data
     "settings": Settings,
     "encoder": _ENCODER,
     "codec": dict[str, Any],
@@ -135,7 +135,7 @@ def parse(text: bytes) -> Json:
     require(
         n_values <= _MOST_VALUES, f"{DESCRIPTION} has {n_values} values, more than {_MOST_VALUES}."
     )
-    with refusing(f"{DESCRIPTION} is no valid JSON", ValueError, RecursionError):
+    with refusing(f"{DESCRIPTION} is not valid JSON", ValueError, RecursionError):
         has_long = _LONG_NUMBER.search(text) is not None
         model = json.loads(
             text.decode(),
@@ -174,7 +174,7 @@ def _count_signs(text: bytes) -> int:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Whether containers within each other are few; asked without going down into them."""
+    """Whether containers are not nested too deeply; found without recursion."""
     level = [value]
     for _ in range(_MOST_LEVELS):
         inside = [v.values() if isinstance(v, dict) else v for v in level]
@@ -231,7 +231,7 @@ def _explain(value: Any, kind: Any, where: str) -> None:
 
 
 def _fits(kind: Any) -> Callable[[Any], bool]:
-    """Whether a value is of a kind, with all that it holds: built once, asked of many values."""
+    """Whether a value and all that it holds are of a kind: built once, used for many values."""
     origin, args = get_origin(kind), get_args(kind)
     if is_dataclass(kind):
         return _fits_of(cast(type, kind))
@@ -271,7 +271,7 @@ def _name(kind: Any) -> str:
 
 
 def _looks_like(value: Any, kind: Any) -> bool:
-    """Whether a value is of this kind, leaving aside what a container holds."""
+    """Whether a value is of this kind, regardless of what a container holds."""
     if kind is float:
         return type(value) is float or (type(value) is int and abs(value) <= _MOST_WHOLE)
     if kind in _PLAIN:
@@ -313,7 +313,7 @@ def _fields_of(kind: Any) -> Json:
 
 # ------------------------------------------------------------------------------ parameters
 
-# What only the machine that goes on training can judge: it has the devices, the optimisers of its
+# What only the machine that resumes training can judge: it has the devices, the optimisers of its
 # torch and the backbones that were registered.
 _BY_TYPE = {
     "architecture": str | Architecture | list[str | Architecture],
@@ -324,7 +324,7 @@ _DEVICE = re.compile(r"[a-z]\w*(:\d+)?")
 
 
 def _check_parameters(model: Json) -> None:
-    """Hold the parameters against those of the estimator."""
+    """Check the parameters against those of the estimator."""
     name, stored = model["estimator"], model["parameters"]
     constraints = PARAMETERS[name]
     require(
@@ -346,10 +346,10 @@ def _check_parameter(name: str, value: Any, constraint: Constraint) -> None:
         require(value != [], "parameter architecture names no architecture.")
     elif name == "device":
         fits = value is None or _DEVICE.fullmatch(value) is not None
-        require(fits, f"parameter device is no device: {shown(value, 40)}.")
+        require(fits, f"parameter device is not a device: {shown(value, 40)}.")
     elif name == "optimizer":
         fits = isinstance(value, str) or (len(value) == 2 and value[0] is not None)
-        require(fits, f"parameter optimizer is no name and no pair: {shown(value, 40)}.")
+        require(fits, f"parameter optimizer is neither a name nor a pair: {shown(value, 40)}.")
     else:
         constraint.check(name, parameter(name, value))
 

@@ -1,7 +1,6 @@
 """What a file keeps of the training rows, for ``adacap check``: a few tensors, or none.
 
-Files from before there were any have none. All is held here against the plan of the columns, on
-NumPy.
+Older files have none. Everything is checked here against the plan of the columns, on NumPy.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def take_seen(tensors: Tensors, plans: Sequence[ColumnPlan], n_features: int) ->
 
 
 def _check_values(own: Tensors) -> None:
-    """Refuse numbers that no table gives."""
+    """Refuse numbers that no table can give."""
     shares = np.concatenate([own["below"].ravel(), own["missing"]])
     shares = shares[~np.isnan(shares)]
     rows, counts = own["n_rows"], own["counts"]

@@ -1,7 +1,7 @@
-"""Signatures of model files: who does not have the key cannot change a file unseen.
+"""Signatures of model files: nobody can change a file unnoticed without the key.
 
-A checksum finds accidents; whoever changes a file on purpose makes it right again. A signature is
-the HMAC-SHA256 of both parts under a key of the user's, kept as the comment of the zip.
+A checksum finds accidents, but anyone who changes a file on purpose can correct it. A signature is
+the HMAC-SHA256 of both parts under the user's key, kept as the comment of the zip.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ def sign(text: bytes, weights: bytes, key: Key) -> bytes:
 
 
 def check_signature(comment: bytes, text: bytes, weights: bytes, key: Key | None) -> None:
-    """Hold the comment of a zip against the parts; without a key, only its form.
+    """Check the comment of a zip against the parts; without a key, only its form.
 
     Raises
     ------
     ModelFileError
-        If the comment is no signature.
+        If the comment is not a signature.
     SignatureError
-        If there is a key, and no signature or that of another key or content.
+        If there is a key, and the signature is missing or of another key or content.
     """
     is_signed = _SIGNATURE.fullmatch(comment) is not None
-    require(is_signed or not comment, "the comment of its zip is no signature.")
+    require(is_signed or not comment, "the comment of its zip is not a signature.")
     if key is None:
         return
     expected = sign(text, weights, key)
@@ -73,7 +73,7 @@ def check_signature(comment: bytes, text: bytes, weights: bytes, key: Key | None
 
 
 def _bytes(key: Key) -> bytes:
-    """The key as bytes; an empty one would be no secret."""
+    """The key as bytes; an empty one is refused."""
     if not isinstance(key, str | bytes):
         raise TypeError(f"key must be str or bytes, got {type(key).__name__}.")
     if not key:

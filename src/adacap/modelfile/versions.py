@@ -1,7 +1,7 @@
-"""Versions of the format: which are read, how an earlier one becomes the present one, who can else.
+"""Versions of the format: which are read, how earlier ones are upgraded, what reads the others.
 
-A change of what a file may hold raises ``FORMAT_VERSION``. What came with a version is listed in
-``ADDED``, with the value that files without it had all along, so that they are read on.
+A change of what a file may hold raises ``FORMAT_VERSION``. What a version added is listed in
+``ADDED``, with the value that applies to files without it, so that older files can still be read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OLDEST = 4
 NEEDS = "0.1.0"
 """The first release that reads ``FORMAT_VERSION``; files say so."""
 
-_WRITERS = {  # of versions that are read no more
+_WRITERS = {  # of versions that are no longer read
     1: "adacap 0.1.0 as it was before its release, at commit 39fbd41",
     2: "adacap 0.1.0 as it was before its release, at commit 418c917",
     3: "adacap 0.1.0 as it was before its release, at commit 75676b2",
@@ -29,12 +29,12 @@ _RELEASE = re.compile(r"\d+(\.\w+){0,4}")
 
 
 class Added(NamedTuple):
-    """An entry of the description that came with a version.
+    """An entry of the description that a version added.
 
     Attributes
     ----------
     path : tuple of str
-        Names of the objects it stands in, and its own.
+        Names of the objects that contain it, and its own.
     value : object
         What a file without it gets.
     estimators : tuple of str
@@ -47,7 +47,7 @@ class Added(NamedTuple):
 
 
 ADDED: Mapping[int, Sequence[Added]] = {}
-"""Entries by the version they came with."""
+"""Entries by the version that added them."""
 
 
 def check_version(model: Any) -> None:
@@ -56,7 +56,7 @@ def check_version(model: Any) -> None:
     Parameters
     ----------
     model : object
-        What the JSON holds; of anything but an object with a version, nothing is said.
+        What the JSON holds; anything but an object with a version is ignored.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def _newer(model: Json) -> str:
 
 
 def upgraded(model: Json) -> Json:
-    """A description with what came after the version it was written in.
+    """A description completed with what later versions added.
 
-    Its ``format_version`` stays, to tell what the file is.
+    Its ``format_version`` stays, to show what the file is.
     """
     for version in range(model["format_version"] + 1, FORMAT_VERSION + 1):
         for added in ADDED.get(version, ()):
@@ -103,7 +103,7 @@ def upgraded(model: Json) -> Json:
 
 
 def _put(place: Any, added: Added) -> None:
-    """Add an entry where it is missing; what is malformed is for the schema to refuse."""
+    """Add an entry where it is missing; the schema refuses what is malformed."""
     *way, name = added.path
     for key in way:
         place = place.get(key) if isinstance(place, dict) else None

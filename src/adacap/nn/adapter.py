@@ -17,7 +17,7 @@ __all__ = ["Stacked", "built_from", "drawing_from", "keeps_nothing", "why_not_st
 
 _RANDOM_LAYERS = (nn.modules.dropout._DropoutNd, nn.RReLU)
 
-# Layers that compute the same in training and evaluation mode and keep nothing of it.
+# Layers that compute the same in training and evaluation mode and keep no state.
 _MODE_FREE = {
     nn.Linear, nn.Conv1d, nn.Conv2d, nn.Embedding, nn.LayerNorm, nn.MaxPool1d, nn.MaxPool2d,
     nn.AvgPool2d, nn.Flatten, nn.Sequential, nn.ModuleList, nn.Identity, nn.ReLU, nn.SELU, nn.GELU,
@@ -26,7 +26,7 @@ _MODE_FREE = {
 
 
 class _FromGenerator(TorchDispatchMode):
-    """Hands a generator to every operation that takes one; for the calling thread alone."""
+    """Passes a generator to every operation that takes one; for the calling thread only."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -38,7 +38,7 @@ class _FromGenerator(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         if any(argument.name == "generator" for argument in func._schema.arguments):
             kwargs["generator"] = self.generator
-        else:  # its twin that takes one, such as randint.low_generator of randint.low
+        else:  # the overload that takes one, such as randint.low_generator of randint.low
             twin = f"{func._overloadname}_generator".removeprefix("default_")
             if twin in func.overloadpacket.overloads():
                 func, kwargs["generator"] = getattr(func.overloadpacket, twin), self.generator
@@ -47,9 +47,9 @@ class _FromGenerator(TorchDispatchMode):
 
 @contextmanager
 def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
-    """Have what is drawn inside come from ``generator``, and leave torch's own as it is.
+    """Draw random numbers inside from ``generator``; torch's own generator is left unchanged.
 
-    It holds for the calling thread, and on the CPU.
+    Applies to the calling thread, on the CPU.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
 
 
 class Stacked(nn.Module):
-    """K modules of one shape as one: rows ``(k, n, ...)`` in, features ``(k, n, J)`` out.
+    """K modules of the same shape as one: rows ``(k, n, ...)`` in, features ``(k, n, J)`` out.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Stacked(nn.Module):
         self.alone = modules[0] if self.k == 1 else None
         self._may_draw = not all(map(_draws_nothing, modules[0].modules()))
         if self.alone is None:
-            self._example = [copy.deepcopy(modules[0])]  # in a list: no module of this one
+            self._example = [copy.deepcopy(modules[0])]  # in a list, so that it is not a submodule
             self._template = [copy.deepcopy(modules[0]).to("meta")]
             params, buffers = stack_module_state(list(modules))
             self._names = [*params], [*buffers]
@@ -141,7 +141,7 @@ class Stacked(nn.Module):
 
 
 def keeps_nothing(network: nn.Module) -> bool:
-    """Whether several threads can be in a network at once: no layer of it keeps anything."""
+    """Whether a network is safe to call from several threads: no layer keeps state."""
     still = (nn.modules.batchnorm._BatchNorm, nn.modules.dropout._DropoutNd)  # when evaluated
     return all(
         (type(layer) in _MODE_FREE or isinstance(layer, still) or _is_ours(layer))
@@ -169,8 +169,8 @@ def why_not_stacked(modules: Sequence[nn.Module], x: Tensor) -> str | None:
 
     Layers that draw random numbers are excluded, since each net would no longer see the draws it
     sees alone, and so are tensors that are neither parameter nor buffer, since all nets would use
-    those of the first. What does not consist of well-known layers alone is tried on two rows: what
-    ``torch.func.vmap`` cannot trace, or does not do as the module does alone, is excluded.
+    those of the first. Modules with other than well-known layers are tried on two rows; they are
+    excluded if ``torch.func.vmap`` cannot trace them or gives a different result.
 
     Parameters
     ----------
@@ -208,11 +208,11 @@ def _rehearse(modules: Sequence[nn.Module], rows: Tensor) -> str | None:
                 together.sum().backward()
             alone = [each(rows.unsqueeze(0)) for each in single]
         if not _agree(together, torch.cat(alone)):
-            return "it gives other features stacked than alone"
+            return "it gives different features when stacked"
     states = [each.state() for each in single]
     for name, tensor in stacked.state().items():
         if not _agree(tensor, torch.cat([state[name] for state in states])):
-            return f"a forward pass changes {name!r} alone, but not stacked"
+            return f"a forward pass changes {name!r}, but not when stacked"
     return None
 
 
@@ -224,7 +224,7 @@ def _agree(a: Tensor, b: Tensor) -> bool:
 
 
 def built_from(factory: Callable[[], nn.Module], seed: int, rows: Tensor) -> nn.Module:
-    """What a factory builds, with its random numbers drawn from ``seed``.
+    """The module a factory builds, with random numbers drawn from ``seed``.
 
     Lazy layers learn their size from ``rows``.
     """

@@ -1,4 +1,4 @@
-"""Attention over columns: a backbone past the paper's, for whoever passes it as architecture."""
+"""Attention over columns: a backbone beyond the paper's, to be passed as architecture."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The named backbones as torch classes, and a small image net.
 
-Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can stand in their place.
+Any ``nn.Module`` that maps a batch to an ``(n, J)`` tensor can replace them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ResNet(MLP):
 
 
 def glorot_uniform(backbone: Backbone, generators: Generators = None, gain: float = 1.0) -> None:
-    """Start the dense layers uniformly in ``±gain·√(6 / (d_in + d_out))``, with zero biases.
+    """Initialise the dense layers uniformly in ``±gain·√(6 / (d_in + d_out))``, with zero biases.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def glorot_uniform(backbone: Backbone, generators: Generators = None, gain: floa
         Changed in place.
     generators : sequence of k Generator, or one Generator, optional
     gain : float, default=1.0
-        √2 makes up for what a ReLU takes away.
+        √2 compensates for the ReLU.
 
     Examples
     --------
@@ -111,10 +111,10 @@ def glorot_uniform(backbone: Backbone, generators: Generators = None, gain: floa
 
 
 def he_uniform(backbone: Backbone, generators: Generators = None) -> None:
-    """Start the dense layers uniformly in ``±√(6 / d_in)``, with zero biases.
+    """Initialise the dense layers uniformly in ``±√(6 / d_in)``, with zero biases.
 
-    The variance is ``2 / d_in``, as He et al. (2015) derive it for ReLU; torch's own start of
-    linear layers, which bears Kaiming He's name too, has a sixth of that.
+    The variance is ``2 / d_in``, as He et al. (2015) derive it for ReLU; torch's default for linear
+    layers, also named after Kaiming He, has a sixth of that.
 
     Parameters
     ----------

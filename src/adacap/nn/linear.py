@@ -52,7 +52,7 @@ class LinearHead(nn.Module):
         """Output layer with weights ``(..., J, c)`` and offsets ``(..., c)``; nothing is drawn."""
         with torch.device("meta"):
             head = cls(*weight.shape[-2:])
-        # A copy in rows, whatever solved it: products of one layout round alike.
+        # A row-major copy: products must round the same, whichever solver made the layer.
         in_rows = {"memory_format": torch.contiguous_format}
         head.weight = nn.Parameter(weight.detach().clone(**in_rows))
         head.bias = nn.Parameter(bias.detach().clone(**in_rows))

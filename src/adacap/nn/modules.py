@@ -40,7 +40,7 @@ class TorchOperations:
         return torch.baddbmm(bias.unsqueeze(1), x, weight)
 
     def scaled(self, x: Tensor, scale: Tensor) -> Tensor:
-        """Columns times a number each."""
+        """Each column times its own number."""
         return x * scale.unsqueeze(-2)
 
     def batch_norm(self, x: Tensor, tensors: Any) -> Tensor:
@@ -52,7 +52,7 @@ class TorchOperations:
         return out if x.ndim == 2 else out.unflatten(1, (len(x), -1)).transpose(0, 1)
 
     def activation(self, name: str, x: Tensor) -> Tensor:
-        """A function of single numbers."""
+        """An elementwise function."""
         return x if name == "identity" else _ACTIVATIONS[name](x)
 
     def halves(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,15 +64,15 @@ class TorchOperations:
         return F.glu(x)
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
-        """Product, number by number."""
+        """Elementwise product."""
         return x * y
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """Sum, number by number."""
+        """Elementwise sum."""
         return x + y
 
     def dropout(self, x: Tensor, rate: float) -> Tensor:
-        """Some numbers set to 0 while training."""
+        """Dropout while training."""
         if not self.training or rate == 0:
             return x
         keep = torch.empty_like(x)
@@ -152,7 +152,7 @@ class Backbone(Tensors):
 
 
 class TikhonovHead(nn.Module):
-    """Output layer that is solved, not stepped: ridge regression with a trained λ.
+    """Output layer that is solved, not trained by gradient: ridge regression with a trained λ.
 
     The only parameter is ``log_lambda``. While training, calling the head with the hidden layer
     and the targets gives the fitted values ``H·Y``; :meth:`mlr_loss` gives the loss; afterwards

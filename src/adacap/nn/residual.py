@@ -1,4 +1,4 @@
-"""Residual convolutions over images: a backbone past the paper's small ConvNet."""
+"""Residual convolutions over images: a backbone beyond the paper's small ConvNet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _ResidualBlock(nn.Module):
 
 
 class ResidualConvNet(nn.Module):
-    """Small ResNet: a convolution, residual blocks, the mean over places, a layer.
+    """Small ResNet: a convolution, residual blocks, mean pooling, a dense layer.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The tensors of a backbone: where they are held, and the numbers they start from."""
+"""The tensors of a backbone: where they are stored and how they are initialised."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_tensors(
 ) -> None:
     """Give a module the tensors of its layers, with the leading dimension ``k``.
 
-    Those of a layer are held by a module of their own, of the type ``make``.
+    The tensors of a layer are held by a submodule of type ``make``.
     """
     for i, layer in enumerate(layers):
         held = make()
@@ -52,7 +52,7 @@ def add_tensors(
 
 
 def holders(module: Any, layers: tuple[Layer, ...]) -> list[tuple[Layer, Any]]:
-    """Layers that hold tensors, in order, with what holds them."""
+    """Layers that have tensors, in order, each with the module that holds them."""
     found: list[tuple[Layer, Any]] = []
     for i, layer in enumerate(layers):
         held = module[str(i)]

@@ -1,4 +1,4 @@
-"""Tables as typed columns and what becomes of each, on NumPy alone.
+"""Tables as typed columns and how each is encoded, on NumPy alone.
 
 Shared by the estimators and ``adacap.lite``, so that a cell means the same to both.
 """

@@ -1,7 +1,7 @@
 """One column of a table: which kind of cells it holds, and the cells themselves.
 
 None, NaN, NA and NaT are missing cells. Text is categorical here even where it spells a number:
-what it spells is found out by :mod:`adacap.tables.readings`. A column of Python or NumPy numbers is
+:mod:`adacap.tables.readings` finds out what it spells. A column of Python or NumPy numbers is
 numeric whatever its container says.
 """
 
@@ -39,7 +39,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Codes: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-ROUNDING = 8 * float(np.finfo(np.float64).eps)  # deviation over mean that is no deviation
+ROUNDING = 8 * float(np.finfo(np.float64).eps)  # deviation over mean that counts as no deviation
 _MISSING_TYPES = {"NAType", "NaTType"}  # pandas.NA, pandas.NaT: recognised without pandas
 
 
@@ -57,7 +57,7 @@ class Column:
     kind: Kind
     values: Array
     levels: tuple[str, ...] = ()
-    is_declared: bool = False  # categories by the word of the container, whatever they spell
+    is_declared: bool = False  # declared as categories by the container, whatever they spell
 
     def take(self, rows: Any) -> Column:
         """Column of the rows given as indices, boolean mask or slice."""
@@ -72,7 +72,7 @@ class Column:
         return missing
 
     def numbers(self) -> Floats:
-        """Cells as float64 of one's own; text is missing."""
+        """Cells as a new float64 array; text is missing."""
         if self.kind == "categorical":
             return np.full(len(self.values), np.nan)
         return np.array(self.values, dtype=np.float64)
@@ -103,7 +103,7 @@ def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
     Parameters
     ----------
     values : ndarray of shape (n_rows,)
-        Floats, integers and booleans are referred to, not copied.
+        Floats, integers and booleans are not copied.
     place : str
         What messages call the column; see :func:`place_of`.
     as_levels : bool, default=False
@@ -161,7 +161,7 @@ def as_array(X: Any) -> Array:
 
 
 def _plain(tensor: Any) -> Any:
-    """A tensor of torch as NumPy takes it: without gradient, in a type that NumPy has."""
+    """A torch tensor for NumPy: without gradient, in a dtype that NumPy has."""
     if str(tensor.layout) != "torch.strided":
         raise TypeError(
             f"Sparse data was passed as a tensor of layout {tensor.layout}, but dense data is "
@@ -225,7 +225,7 @@ def _fill(values: Array, convert: Any) -> Floats:
 
 
 def _number(value: Any) -> float:
-    """The number in float64: infinity where it is larger than any there."""
+    """The number in float64: infinity where it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -271,7 +271,7 @@ def _text(value: Any) -> str:
 
 
 def place_of(names: Sequence[str] | None, j: int) -> str:
-    """Column ``j`` as messages speak of it: ``column 'price'``, or ``column 3`` without names."""
+    """Column ``j`` as messages name it: ``column 'price'``, or ``column 3`` without names."""
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
@@ -290,7 +290,7 @@ def string_names(names: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def refuse_sparse(X: Any) -> None:
-    """Refuse SciPy's sparse matrices, known by what they offer."""
+    """Refuse SciPy's sparse matrices, recognised by their attributes."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(
             f"Sparse data was passed as {type(X).__name__}, but dense data is required. "
@@ -299,7 +299,7 @@ def refuse_sparse(X: Any) -> None:
 
 
 def _refuse_shape(array: Array) -> None:
-    """Refuse what has not two dimensions, or has none of either."""
+    """Refuse an array that is not two-dimensional, or is empty."""
     if array.ndim < 2:
         found = "1D array" if array.ndim else "scalar array"
         raise ValueError(
@@ -322,7 +322,7 @@ def refuse_empty(shape: tuple[int, ...]) -> None:
 
 
 def infinity_error(place: str, count: int, n_rows: int) -> ValueError:
-    """What is said of infinite values."""
+    """Error message about infinite values."""
     return ValueError(
         f"Input X contains infinity in {place} ({count} of {n_rows} values). Replace infinite "
         "values by finite ones or by NaN."

@@ -1,6 +1,6 @@
 """Frames as named columns, without importing the library that a frame came from.
 
-Pandas, polars, arrow and a mapping of columns are told by what the object offers.
+Pandas, polars, arrow and a mapping of columns are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def read_frame(X: Any) -> Frame | None:
 
 
 def _refuse_lazy(X: Any) -> None:
-    """Refuse a frame that holds no data yet; a column may be called like a verb, a class is not."""
+    """Refuse a frame that holds no data yet; columns may have the name of a method."""
     for verb in _LAZY:
         if hasattr(type(X), verb):
             kind = type(X).__name__
@@ -74,7 +74,7 @@ def _refuse_lazy(X: Any) -> None:
 
 
 def _series(X: Any) -> tuple[list[Any], list[Any]] | None:
-    """Names and series of a frame, or None if X is no frame."""
+    """Names and series of a frame, or None if X is not a frame."""
     if hasattr(X, "to_native"):  # wrapped by Narwhals
         X = X.to_native()
     if isinstance(X, Mapping):
@@ -130,7 +130,7 @@ def _values(series: Any) -> Array:
 
 
 def _numpy(series: Any, dtype: Any) -> Array:
-    """Values of a series; those that pandas would give as objects, in a type of NumPy."""
+    """Values of a series; where pandas would give objects, in a NumPy type."""
     is_zoned = getattr(dtype, "tz", None) is not None or ", tz=" in str(dtype)
     if is_zoned and hasattr(series, "dt"):
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)

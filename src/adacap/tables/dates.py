@@ -35,7 +35,7 @@ _CLOCK = (
     r"(?:(?:[T ]|,\s)\s*(?P<H>[01]?\d|2[0-4]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)"
     r"(?:[.,](?P<f>\d{1,9}))?)?\s*(?:(?P<p>[ap])\.?m\.?)?\s*(?P<z>z|utc|gmt|[+-]\d\d(?::?\d\d)?)?)?"
 )
-# Formats that say themselves which field is which; then those in which day and month stand alike.
+# Unambiguous formats first; then those in which day and month look the same.
 _CLEAR = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %y", "%b %d, %Y",
     "%b %d %Y", "%d. %b %Y", "%d/%b/%Y", "%a, %d %b %Y", "%a %d %b %Y", "%Y-%m", "%b %Y", "%m/%Y",
@@ -53,7 +53,8 @@ _SOME_DIGIT = re.compile(r"\d")
 class FoundDates(NamedTuple):
     """The format of a column, the share of its present cells that follow it, and a second one.
 
-    ``twin`` is the other format that reads as many cells, when nothing tells day from month.
+    ``twin`` is the other format that reads as many cells, when day and month cannot be
+    distinguished.
     """
 
     format: str
@@ -81,7 +82,7 @@ def has_date_parts(form: str) -> bool:
 def find_format(
     cells: Sequence[str], counts: npt.NDArray[np.intp], hint: str | None = None
 ) -> FoundDates | None:
-    """The format that most cells follow; None if they have not the look of dates.
+    """The format that most cells follow; None if they do not look like dates.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def find_format(
     counts : ndarray of int, shape (len(cells),)
         How often each occurs.
     hint : str, optional
-        Format of the user's, which goes first.
+        Format given by the user, tried first.
 
     Examples
     --------

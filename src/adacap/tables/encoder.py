@@ -27,7 +27,7 @@ OPTIONS = ("policy", "max_levels", "one_hot_numeric", "read_text")  # parameters
 
 
 class Encoder:
-    """A plan that is followed: new tables are held against the fitted one, and encoded.
+    """Follows a plan: new tables are checked against the fitted one, and encoded.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class Encoder:
     columns : sequence of ColumnPlan
         The plan of each column.
     layout : sequence of int
-        Columns in the order in which their outputs stand in the matrix.
+        Columns in the order of their outputs in the matrix.
     owner : str
-        Class that messages about the user's data speak of.
+        Class named in messages about the user's data.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], owner: str) -> Encoder:
-        """Encoder from what ``TableEncoder.to_dict`` gave."""
+        """Encoder from the output of ``TableEncoder.to_dict``."""
         names = None if data["names"] is None else tuple(data["names"])
         columns = [ColumnPlan.from_dict(column) for column in data["columns"]]
         return cls(data["policy"], names, columns, data["layout"], owner=owner)
@@ -94,7 +94,7 @@ class Encoder:
         if alone:
             for rows in row_chunks(table.n_rows):
                 self._encode(table.take(rows), out[rows], alone)
-        if self.policy == "paper":  # which alone neither clips nor refuses a huge cell
+        if self.policy == "paper":  # the only policy that neither clips nor refuses a huge cell
             self._refuse_huge(table, out)
         return out
 
@@ -118,7 +118,7 @@ class Encoder:
             plan = self.columns[j]
             if plan.parts:
                 encoded = plan.encoded(self._cells(table, j))
-                with np.errstate(over="ignore"):  # told by _refuse_huge
+                with np.errstate(over="ignore"):  # reported by _refuse_huge
                     for place, x in enumerate(encoded, start=self._starts[j]):
                         out[:, place] = x
 
@@ -146,8 +146,8 @@ class Encoder:
 
 
 # ------------------------------------------------------- columns of numbers as one block
-# A column of a matrix is scattered in memory. Where many columns have the same plan, up to its
-# constants, whole rows are encoded at once, by the arithmetic of Number
+# A column of a matrix is not contiguous in memory. Where many columns have the same plan, up to
+# its constants, whole rows are encoded at once, by the arithmetic of Number
 # in the same order, and so to the same bits.
 
 _ROWS = 4096  # at a time: what is computed from them stays in cache
@@ -225,7 +225,7 @@ class NumberBlock:
 
     @cached_property
     def _as_is(self) -> bool:
-        """Whether the columns of the block are the first of the table, as they stand."""
+        """Whether the columns of the block are the first of the table, in its order."""
         return bool((self.inputs == np.arange(len(self.inputs))).all())
 
     def _encoded(self, rows: npt.NDArray[np.generic]) -> Floats:

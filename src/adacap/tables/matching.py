@@ -25,10 +25,10 @@ def column_order(
     owner: str,
     unused: Collection[str] = (),
 ) -> list[int]:
-    """Positions in a new table of the fitted columns: by name, or as they stand without names.
+    """Positions in a new table of the fitted columns: by name, or by position without names.
 
-    A column that the model does not use may be absent: its position is -1. Columns that ``fit`` has
-    not seen are ignored, with a warning.
+    A column that the model does not use may be absent: its position is -1. Columns unknown to
+    ``fit`` are ignored, with a warning.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def column_order(
     n_columns, n_fitted : int
         Their numbers of columns.
     owner : str
-        Class that messages speak of.
+        Class named in messages.
     unused : collection of str
-        Fitted columns that the model does not look at.
+        Fitted columns that the model does not use.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _check_names(names: Sequence[str], needed: Sequence[str], fitted: Sequence[s
         raise _names_error(unseen, missing)
     if unseen:
         shown = ", ".join(map(repr, unseen[:5])) + (", ..." if len(unseen) > 5 else "")
-        warn_caller(f"Columns that fit has not seen are ignored: {shown}.")
+        warn_caller(f"Columns not seen in fit are ignored: {shown}.")
 
 
 def _names_error(unseen: Sequence[str], missing: Sequence[str]) -> ValueError:
@@ -92,7 +92,7 @@ def _bullets(names: Sequence[str], most: int = 5) -> str:
 
 
 def cells_by_plan(column: Column, place: str, plan: ColumnPlan, policy: str) -> Cells:
-    """Cells of a new column as the kind it had in ``fit``, if they can be read so.
+    """Cells of a new column as the kind it had in ``fit``, if possible.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Numbers as people write them: ``1,234.50``, ``1.234,5 €``, ``86 m²``, ``12 %``, ``(300)``.
 
 A column has one :class:`Convention`, which all cells decide together: decimal sign, thousands
-separator, and the unit or currency that its numbers carry. What does not follow it is no number.
+separator, and the unit or currency that its numbers carry. A cell that does not follow it is not a
+number.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Convention:
     unit: str = ""
 
     def read(self, cells: Sequence[str]) -> Floats:
-        """Numbers of these cells, NaN where one is none."""
+        """Numbers of these cells, NaN where a cell is not a number."""
         return self._numbers([_take_apart(cell) for cell in cells])
 
     def _numbers(self, apart: Sequence[_Parts | None]) -> Floats:
@@ -110,7 +111,7 @@ class Convention:
         return -value if parts.negative else value
 
     def _has_unit(self, parts: _Parts) -> bool:
-        """Whether the unit is that of the column; a cell may leave it out, but for percent."""
+        """Whether the unit is that of the column; a cell may omit it, except for percent."""
         return parts.unit == self.unit or (not parts.unit and self.unit != "%")
 
     def __str__(self) -> str:
@@ -126,10 +127,10 @@ class Convention:
 
 
 class Found(NamedTuple):
-    """What was found out of a column.
+    """What was found about a column.
 
     ``share`` of the present cells are numbers under ``convention``; ``why_not`` says why they are
-    no numbers all the same; ``doubt`` says what else they might mean.
+    still not numbers; ``doubt`` says what else they might mean.
     """
 
     convention: Convention
@@ -145,7 +146,7 @@ class Found(NamedTuple):
 
 
 def is_word_for_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value.
+    """Whether a cell stands for a missing value.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def is_word_for_missing(cell: str) -> bool:
 
 
 def find_convention(cells: Sequence[str], counts: npt.NDArray[np.intp]) -> Found | None:
-    """The convention under which most cells are numbers; None if no cell has the look of one.
+    """The convention under which most cells are numbers; None if no cell looks like one.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def _cells_read(decimal: str, thousands: str, used: Sequence[tuple[_Parts, int]]
 
 
 def _unit(apart: Sequence[_Parts | None], counts: npt.NDArray[np.intp]) -> str:
-    """What nearly all numbers carry; a currency also where some leave it out."""
+    """Unit that nearly all numbers carry; a currency also where some omit it."""
     units: Counter[str] = Counter()
     for parts, n in zip(apart, counts.tolist(), strict=True):
         if parts:
@@ -236,7 +237,7 @@ def _doubt(
     if shown is None:
         return ""
     value = Convention(decimal, thousands).read([shown])[0]
-    return f"{shown} is taken for {value:.15g}, as nothing in the column tells otherwise"
+    return f"{shown} is taken for {value:.15g}, as nothing in the column says otherwise"
 
 
 @functools.lru_cache(maxsize=16)
@@ -249,7 +250,7 @@ def _body(decimal: str, thousands: str) -> re.Pattern[str]:
 
 
 def _take_apart(cell: str) -> _Parts | None:
-    """Parts of a cell that has the look of a number."""
+    """Parts of a cell that looks like a number."""
     if _PLAIN.fullmatch(cell):
         return _Parts(cell[0] == "-", cell.lstrip("-"), "", "", False)
     match = _CELL.fullmatch(cell.strip().translate(_SAME_SIGNS))

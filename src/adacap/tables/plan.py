@@ -1,6 +1,6 @@
-"""What can happen to a column, as plain data that prints and travels as JSON.
+"""What can happen to a column, as plain data that prints and can be stored as JSON.
 
-A part (:class:`Number`, :class:`OneHot`, ...) holds what was learnt of a column.
+A part (:class:`Number`, :class:`OneHot`, ...) holds what was learnt about a column.
 ``outputs`` applies it to :class:`Cells`; ``suffixes`` ends the name of each output.
 A :class:`ColumnPlan` is the parts of one column and the centre and scale of their outputs.
 """
@@ -55,7 +55,7 @@ class Cells:
             return cls(kind, np.empty(0), *column.text())
         values = column.numbers()
         if kind == "datetime":
-            values /= 86_400.0  # days read better in a plan
+            values /= 86_400.0  # days are easier to read in a plan
         return cls(kind, values, np.empty(0, dtype=np.int32))
 
     @property
@@ -64,9 +64,9 @@ class Cells:
         return self.codes < 0 if self.kind == "categorical" else np.isnan(self.values)
 
     def match(self, levels: Sequence[Level]) -> npt.NDArray[np.intp]:
-        """Index of each cell in ``levels``, -1 where it is none of them.
+        """Index of each cell in ``levels``, -1 for any other value.
 
-        Levels that are numbers are sorted; None stands last.
+        Levels that are numbers are sorted; None is last.
         """
         index = {level: k for k, level in enumerate(levels)}
         if self.kind == "categorical":
@@ -261,13 +261,13 @@ class ColumnPlan:
     kind : {"numeric", "boolean", "categorical", "datetime"}
         Kind the column had in ``fit``.
     parts : tuple
-        Applied side by side to the cells; each gives one or more outputs.
+        Each is applied to the cells; each gives one or more outputs.
     dropped : str
         Why there are no parts; empty when there are.
     center, scale : tuple of float
         Output ``k`` becomes ``(output - center[k]) / scale[k]`` at the end.
     reading : Reading or None
-        How text cells are read before anything else; None where they stay as they are.
+        How text cells are read before anything else; None where they are kept as text.
 
     Examples
     --------
@@ -314,12 +314,12 @@ class ColumnPlan:
         return fits and len(self.center) == len(self.scale) == len(self.outputs)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able data, of which :meth:`from_dict` makes an equal plan."""
+        """JSON-able data; :meth:`from_dict` makes an equal plan of it."""
         return _plain_fields(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnPlan:
-        """Plan from what :meth:`to_dict` gave."""
+        """Plan from the output of :meth:`to_dict`."""
         reading = data.get("reading")
         plain = {name: _from_plain(value) for name, value in data.items() if name != "reading"}
         if reading is not None:

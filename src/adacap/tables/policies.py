@@ -152,7 +152,7 @@ POLICIES: dict[str, Policy] = {
 
 
 def register_policy(name: str) -> Callable[[Policy], Policy]:
-    """Make a rule for columns known under a name, for ``preprocessing={"policy": name}``.
+    """Register a rule for columns under a name, for ``preprocessing={"policy": name}``.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def moments(x: Floats, weights: Weights) -> tuple[float, float]:
 def _quartiles(x: Floats, weights: Weights) -> Floats:
     """Weighted quartiles (inverse of the distribution function) of at most 100,000 values.
 
-    Of more values one per equal stretch of rows is looked at, by a fixed seed.
+    Of more values, one per equal stretch of rows is used, drawn with a fixed seed.
     """
     if len(x) > _QUANTILE_ROWS:
         place = np.arange(_QUANTILE_ROWS) + np.random.default_rng(0).random(_QUANTILE_ROWS)
@@ -306,14 +306,14 @@ def _among(weights: Weights, rows: npt.NDArray[np.bool_]) -> Weights:
 
 # --------------------------------------------------------------------- axes of free text
 # The axes of largest variance need not be those that matter. Given targets, words that go with them
-# beyond chance weigh more before the axes are sought: those whose correlation only one in a hundred
-# columns of irrelevant words would show for any of them. That bound is strict enough for training
-# rows to be encoded like new ones.
+# beyond chance get more weight before the axes are found: those whose correlation only one in a
+# hundred columns of irrelevant words would show for any of them. That bound is strict enough for
+# training rows to be encoded like new ones.
 
 _MOST_AXES = 32
 _ROWS_PER_AXIS = 8
-_CHANCE = 0.01  # of stressing any word where none goes with the target
-_OTHERS = 0.2  # weight of words that do not go with the target
+_CHANCE = 0.01  # of stressing any word where none is related to the target
+_OTHERS = 0.2  # weight of words that are not related to the target
 
 
 def learn_words(cells: Cells, targets: Floats | None = None) -> Words | None:
@@ -352,7 +352,7 @@ def learn_words(cells: Cells, targets: Floats | None = None) -> Words | None:
 
 
 def _stress(weights: Any, targets: Floats | None) -> Floats:
-    """Factor of each word: 1 where it goes with a target beyond chance, else small."""
+    """Factor of each word: 1 where it is related to a target beyond chance, else small."""
     n_rows, n_words = weights.shape
     if targets is None:
         return np.ones(n_words)

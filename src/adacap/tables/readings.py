@@ -1,8 +1,8 @@
 """What the text of a column spells: numbers, dates, or the categories it is.
 
 A column is one of numbers or dates when at least 95 % of its present cells are; the rest becomes
-missing, and is counted. What was found is a :class:`Reading`, plain data that travels with the plan
-of the column, so that new rows are read by the same rule.
+missing, and is counted. The result is a :class:`Reading`, plain data stored with the plan of the
+column, so that new rows are read by the same rule.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MISSING = (
 )  # fmt: skip
 _NO_CATEGORY = frozenset(MISSING)
 _SHOWN = 3
-_NEARLY = 0.5  # of the cells are numbers: worth a remark where they are too few
+_NEARLY = 0.5  # share of numeric cells worth a remark where it is too small
 _KINDS: dict[str, Kind] = {"number": "numeric", "date": "datetime", "category": "categorical"}
 
 
@@ -38,7 +38,7 @@ class Reading:
     Attributes
     ----------
     sort : {"number", "date", "category"}
-        Of a category only blanks around it and words such as ``NA`` are taken away.
+        In a category, only surrounding blanks and words such as ``NA`` are removed.
     decimal, thousands, unit : str
         Of numbers; see :class:`adacap.tables.numerals.Convention`.
     format : str
@@ -48,7 +48,7 @@ class Reading:
     bad : tuple of str
         Three of the latter.
     remark : str
-        What else a reader of the results should know.
+        Anything else a reader of the results should know.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Reading:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the column that comes out."""
+        """Kind of the resulting column."""
         return _KINDS[self.sort]
 
     @property
@@ -86,9 +86,9 @@ class Reading:
         return self.decimal in (".", ",") and self.thousands in ("", ".", ",", " ", "'")
 
     def read(self, column: Column, place: str = "") -> Column:
-        """Column of text as what it spells; one that is no text is returned as it is.
+        """Column of text as what it spells; any other column is returned as it is.
 
-        With ``place``, a column is warned of when more cells than in ``fit`` cannot be read.
+        With ``place``, warn when more cells than in ``fit`` cannot be read.
         """
         if column.kind != "categorical":
             return column
@@ -112,7 +112,7 @@ class Reading:
         if n_bad > usual * n_cells:
             shown = next(cell for cell, is_bad in zip(cells, bad.tolist(), strict=True) if is_bad)
             warnings.warn(
-                f"{place[0].upper()}{place[1:]} holds text that is no {self}, and is taken as "
+                f"{place[0].upper()}{place[1:]} holds text that is not a {self}, and is taken as "
                 f"missing there: {shown!r}, for example.",
                 stacklevel=2,
             )
@@ -158,7 +158,7 @@ def find_readings(
 
 
 def check_read_text(value: object) -> None:
-    """Refuse what says neither whether to read text, nor how dates are written.
+    """Refuse a value that is neither a boolean nor a date format.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def _bad(
 def _remark(
     numbers: Found | None, dates: FoundDates | None, cells: list[str], counts: npt.NDArray[np.intp]
 ) -> str:
-    """Why a column that has the look of numbers or dates is neither."""
+    """Why a column that looks like numbers or dates is neither."""
     if dates is not None and dates.twin:
         return (
             f"looks like dates, but day and month cannot be told apart: say {dates.format!r} or "
@@ -256,7 +256,7 @@ def _remark(
 
 
 def _category(column: Column, remark: str) -> Reading | None:
-    """Reading of categories, where there is anything to take away or to say."""
+    """Reading of categories, where there is anything to remove or to report."""
     untidy = any(level != level.strip() or level in _NO_CATEGORY for level in column.levels)
     return Reading("category", remark=remark) if untidy or remark else None
 

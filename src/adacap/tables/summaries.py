@@ -1,4 +1,4 @@
-"""What the columns of a training table were like: a few numbers each, to hold new rows against."""
+"""What the columns of a training table were like: a few numbers each, to compare new rows with."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ class TableSummary:
     counts: Floats
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """All as arrays, of which :meth:`from_arrays` makes it again."""
+        """All as arrays; :meth:`from_arrays` is the inverse."""
         own = {name: getattr(self, name) for name in ("grid", "below", "missing", "counts")}
         return {"n_rows": np.array([self.n_rows]), **own}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> TableSummary:
-        """Summary from what :meth:`to_arrays` gave."""
+        """Summary from the output of :meth:`to_arrays`."""
         names = ("grid", "below", "missing", "counts")
         return cls(float(arrays["n_rows"][0]), *(np.array(arrays[name]) for name in names))
 
 
 def levels_of(plan: ColumnPlan) -> tuple[Level, ...]:
-    """Levels of text that training saw, without that of missing cells; none for free text.
+    """Levels of text seen in training, without that of missing cells; none for free text.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _SHOWN = 5
 def doubts_of_columns(
     columns: Sequence[Column], names: Sequence[str], y: npt.NDArray[Any], is_class: bool
 ) -> list[str]:
-    """Sentences about columns that alone tell the target almost perfectly.
+    """Sentences about columns that predict the target almost perfectly by themselves.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def doubts_of_columns(
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> columns = [Column("numeric", x[:, 0]), Column("numeric", x[:, 1])]
     >>> doubts_of_columns(columns, ["size", "paid"], x[:, 1] * 3, is_class=False)
-    ["Column 'paid' alone tells the target almost perfectly (R² 1.0000): ... drop it."]
+    ["Column 'paid' alone predicts the target almost perfectly (R² 1.0000): ... drop it."]
     """
     n_rows = len(y)
     if len(columns) < 2 or n_rows < _LEAST_ROWS:
@@ -56,14 +56,14 @@ def doubts_of_columns(
 
 
 def _tame(y: Floats) -> list[Floats]:
-    """A target as ranks, and with its far values brought near: no outlier rules either."""
+    """A target as ranks, and with outliers clipped: no outlier dominates either."""
     low, high = np.quantile(y, [0.25, 0.75])
     room = _NEAR * (high - low)
     return [_ranks(y), np.clip(y, low - room, high + room)]
 
 
 def _ranks(values: npt.NDArray[Any]) -> Floats:
-    """Place of each value in their order, the mean of them for equal ones."""
+    """Rank of each value; equal values share their mean rank."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[codes])
 
@@ -92,9 +92,9 @@ def _doubts(
             what = "right in" if is_class else "R²"
             shown = f"{100 * share:.1f} % of the rows" if is_class else f"{share:.4f}"
             yield (
-                f"Column {name!r} alone tells the target almost perfectly ({what} {shown}): it may "
-                "be the target itself, or known only after it. If new rows will not have it, drop "
-                "it."
+                f"Column {name!r} alone predicts the target almost perfectly ({what} {shown}): it "
+                "may be the target itself, or known only after it. If new rows will not have it, "
+                "drop it."
             )
             return
 
@@ -115,7 +115,7 @@ def _order(x: Floats, y: npt.NDArray[Any]) -> bool:
 
 
 def _share(column: Column, y: npt.NDArray[Any], is_class: bool) -> float:
-    """R² or share of right labels, when each row is told by other rows of the same cell."""
+    """R² or share of right labels, when each row is predicted by other rows with the same cell."""
     if is_class and np.bincount(y).max() > 0.95 * len(y):
         return 0.0
     told = _by_level if column.kind == "categorical" else _by_neighbours
@@ -137,7 +137,7 @@ def _by_level(codes: npt.NDArray[Any], y: npt.NDArray[Any], is_class: bool) -> f
 
 
 def _by_neighbours(x: Floats, y: npt.NDArray[Any], is_class: bool) -> float:
-    """Each row told by those just below and above it in the column; ties in a mixed order."""
+    """Each row predicted by those just below and above it in the column; ties in random order."""
     order = np.lexsort((np.random.default_rng(0).random(len(x)), x))
     below, own, above = y[order][:-2], y[order][1:-1], y[order][2:]
     if is_class:
@@ -156,7 +156,7 @@ def _r2(y: npt.NDArray[Any], told: npt.NDArray[Any]) -> float:
 def doubts_of_target(
     y: npt.NDArray[Any], name: str, numbers: npt.NDArray[Any] | None = None
 ) -> list[str]:
-    """Sentences about a numeric target that is hard to learn as it stands, with what to do.
+    """Sentences about a numeric target that is hard to learn as it is, with what to do.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def doubts_of_target(
     plural = "values" if len(far) > 1 else "value"
     return [
         f"The target {name!r} has {len(far)} {plural} far from the others ({shown}{more}): the fit "
-        "is ruled by them. If they are mistakes, mend these rows or leave them out."
+        "is dominated by them. If they are mistakes, correct these rows or leave them out."
     ]
 
 

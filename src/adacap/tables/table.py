@@ -87,7 +87,7 @@ class Table:
         return self.columns[j].kind
 
     def place(self, j: int) -> str:
-        """Column ``j`` as messages speak of it: ``column 'price'`` or ``column 3``."""
+        """Column ``j`` as messages name it: ``column 'price'`` or ``column 3``."""
         return place_of(self.names, j)
 
     def column(self, j: int) -> Array:
@@ -124,7 +124,7 @@ class Table:
         return Table(tuple(columns), names)
 
     def read(self, readings: Sequence[Reading | None], is_new: bool = False) -> Table:
-        """Table in which text is what it spells; new rows are warned of where it does not."""
+        """Table whose text is read as what it spells; warns of new rows where that fails."""
         if not any(readings):
             return self
         columns = tuple(
@@ -256,7 +256,7 @@ def read_table(X: Any) -> Table:
     Returns
     -------
     Table
-        Floating and integer data is referred to, not copied.
+        Floating and integer data is not copied.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.size:
-        table = _from_block(X)  # the short way for a row that is waited for
+        table = _from_block(X)  # fast path for single rows
         _refuse_infinity(table)
         return table
     refuse_sparse(X)
@@ -286,12 +286,12 @@ def read_table(X: Any) -> Table:
 
 
 def read_texts(table: Table, read_text: bool | str) -> Table:
-    """Table in which text is what it spells, with the rules by which it was read.
+    """Table whose text is read as what it spells, with the rules that were used.
 
     Parameters
     ----------
     table : Table
-        One that has been read already is returned as it is.
+        One whose text has been read is returned as it is.
     read_text : bool or str
         As given to :class:`TableEncoder`.
 

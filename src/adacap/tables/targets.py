@@ -13,9 +13,9 @@ MOST_CLASSES = 12  # whole numbers of more distinct values are quantities
 
 
 def holds_classes(values: npt.NDArray[Any]) -> bool:
-    """Whether a target without missing values is of classes.
+    """Whether a target without missing values holds classes.
 
-    Text is, and so are two values, or few whole numbers, as long as some value comes again.
+    Text does, and so do two values, or few whole numbers, as long as some value occurs twice.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def holds_classes(values: npt.NDArray[Any]) -> bool:
     if values.dtype.kind not in "iuf":
         return True
     n_distinct = len(np.unique(values))
-    if n_distinct == len(values):  # a class would come again
+    if n_distinct == len(values):  # a class would occur twice
         return False
     return n_distinct == 2 or (n_distinct <= MOST_CLASSES and are_whole(values))
 

@@ -1,4 +1,4 @@
-"""What became of each column, in words: one line per column that was not taken as it stands."""
+"""What became of each column, in words: one line per column that was changed or dropped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Told", "lost_columns", "tell", "tell_column", "told_table"]
 
 _MOST = 25  # lines of a table
 _WIDEST = 24  # characters of a name in it
-_NOT_LOST = {"constant"}  # reasons for dropping what held nothing
+_NOT_LOST = {"constant"}  # reasons for dropping columns that held no information
 
 
 class Told(NamedTuple):
@@ -81,19 +81,19 @@ def _bad_cells(plan: ColumnPlan) -> str:
     what = "dates" if reading.sort == "date" else "numbers"
     more = ", …" if reading.n_bad > len(reading.bad) else ""
     return (
-        f"{reading.n_bad:,} of {reading.n_cells:,} cells are no {what} and count as missing: "
+        f"{reading.n_bad:,} of {reading.n_cells:,} cells are not {what} and count as missing: "
         f"{shown}{more}"
     )
 
 
 def tell(plans: Iterable[ColumnPlan]) -> list[Told]:
-    """What became of the columns that were not taken as they stand."""
+    """What became of the columns that were changed or dropped."""
     told = (tell_column(plan) for plan in plans)
     return [one for one in told if one.read_as != "as it stands"]
 
 
 def told_table(told: Sequence[Told]) -> str:
-    """Lines for people, the columns of which something was lost first.
+    """Lines to print, columns that lost cells first.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _short(name: str) -> str:
 
 
 def lost_columns(plans: Iterable[ColumnPlan]) -> str:
-    """Sentence that names columns which were dropped though they held something; empty if none.
+    """Sentence that names columns that were dropped although they held information; empty if none.
 
     Examples
     --------

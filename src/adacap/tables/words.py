@@ -50,7 +50,7 @@ class Words:
     title: ClassVar[str] = "words"
 
     def suffixes(self) -> list[str]:
-        """What ends the name of each feature."""
+        """Suffix of each feature's name."""
         return [f":words{k}" for k in range(self.n_axes)]
 
     def outputs(self, cells: Cells) -> Iterator[Floats]:
@@ -85,7 +85,7 @@ class Words:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether its arrays fit each other and hold numbers."""
+        """Whether its arrays are consistent and hold numbers."""
         try:
             buckets, idf, axes = self._arrays
         except ValueError:
@@ -136,7 +136,7 @@ def hashed(text: str, n_buckets: int = N_BUCKETS) -> dict[int, int]:
 def _bucket(word: str, n_buckets: int) -> tuple[int, int]:
     """Bucket and sign of a word."""
     value = murmur3(word.encode("utf-8", "surrogatepass"))
-    if value == -(2**31):  # its absolute value is no int32
+    if value == -(2**31):  # its absolute value is not an int32
         return (2**31 - 1 - (n_buckets - 1)) % n_buckets, -1
     return abs(value) % n_buckets, 1 if value >= 0 else -1
 

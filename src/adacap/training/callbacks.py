@@ -1,4 +1,4 @@
-"""Optional behaviour around the training loop; the loop knows none of it."""
+"""Optional behaviour around the training loop; the loop does not depend on it."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class TrainingState:
 
     ``record`` maps a name to one value per net and becomes the history entry of the step.
     ``hidden`` and ``loss`` are those of the step, ``nets`` has been moved by it already.
-    ``active`` tells which nets are still trained; one that is set to False keeps the best of its
+    ``active`` says which nets are still trained; one that is set to False keeps the best of its
     iterations so far.
     """
 
@@ -38,7 +38,7 @@ class TrainingState:
 
 
 class Callback:
-    """Base class: three moments, each a no-op, and what a checkpoint is to keep of it.
+    """Base class: three hooks, each a no-op, and the state that a checkpoint keeps.
 
     Examples
     --------
@@ -61,11 +61,11 @@ class Callback:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take up what :meth:`state_dict` gave; called after ``on_start`` where a fit goes on."""
+        """Restore the output of :meth:`state_dict`; called after ``on_start`` on resuming."""
 
 
 def keeps_state(callback: object) -> bool:
-    """Whether a callback gathers what the outcome of training may depend on.
+    """Whether a callback keeps state that the outcome of training may depend on.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class EarlyStopping(Callback):
         return {"best": self._best, "waited": self._waited}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Wait on from there."""
+        """Continue to wait from there."""
         self._best, self._waited = list(state["best"]), state["waited"]
 
 
@@ -196,7 +196,7 @@ class ProgressBar(Callback):
             total=state.max_iter,
             stream=self.stream,
             every_seconds=self.every_seconds,
-            ends_with_a_line=self.ends_with_a_line,
+            leave=self.ends_with_a_line,
         ).__enter__()
 
     def on_step(self, state: TrainingState) -> None:

@@ -35,7 +35,7 @@ ELEMENTWISE = {
     "adam", "adamw", "adamax", "nadam", "radam", "adagrad", "adadelta", "asgd", "rmsprop", "rprop",
     "sgd",
 }  # fmt: skip
-"""Optimisers whose update of an entry sees that entry alone: safe for stacked members."""
+"""Optimisers that update each entry independently: safe for stacked members."""
 
 SCHEDULERS: dict[str, Callable[[Optimizer, float, int], LRScheduler]] = {
     "onecycle": lambda opt, lr, n: OneCycleLR(
@@ -66,7 +66,7 @@ class TrainingConfig:
     weight_decay : float
         On the backbone only; λ is never decayed.
     deadline : float, optional
-        Reading of ``time.perf_counter`` past which no further step is begun.
+        Value of ``time.perf_counter`` after which no further step starts.
 
     Examples
     --------

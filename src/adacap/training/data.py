@@ -118,9 +118,9 @@ class TrainingData:
             )
 
     def batches(self, batch_size: int) -> Iterator[Batch]:
-        """Minibatches without end: each net goes through its rows in shuffled epochs.
+        """Endless minibatches: each net goes through its rows in shuffled epochs.
 
-        When a batch holds all rows it is built once and given again and again.
+        When a batch holds all rows it is built once and reused.
         """
         if batch_size >= self.n_train:
             everything = torch.arange(self.n_train).expand(len(self.seeds), -1)

@@ -57,7 +57,7 @@ class History(Sequence[Record]):
         return f"History({len(self)} steps)"
 
     def columns(self) -> dict[str, list[float]]:
-        """All records as columns, ``nan`` where a record lacks a value; feeds any frame library."""
+        """All records as columns, ``nan`` where a record has no value; feeds any frame library."""
         names = dict.fromkeys(name for record in self._records for name in record)
         return {name: self[name] for name in names}
 

@@ -1,7 +1,7 @@
-"""Whether what a checkpoint holds of a run is of the trainer that is to go on with it.
+"""Whether the run in a checkpoint belongs to the trainer that is to resume it.
 
-A file may hold anything. All is held against what this process builds itself: the nets, one step
-of a fresh optimiser, the sizes of the data.
+A file may hold anything. Everything is checked against what this process builds itself: the nets,
+one step of a fresh optimiser, the sizes of the data.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["generators", "is_done", "is_under_way"]
 
 
 def generators(trainer: Trainer) -> list[torch.Generator]:
-    """Where dropout and dithering draw from; batches are drawn anew and passed over."""
+    """Where dropout and dithering draw from; batches are drawn again and skipped."""
     of_nets = trainer.nets.backbone.generators or []
     return [*of_nets, *getattr(trainer.objective, "generators", ())]
 
@@ -109,7 +109,7 @@ def _state(trainer: Trainer) -> list[Tensor]:
 
 
 def _is_layer(trainer: Trainer, coef: Any = None, intercept: Any = None) -> bool:
-    """Whether these are output layers of the nets; how many features these give, they tell."""
+    """Whether these are output layers of the nets; they define the number of features."""
     k, c, x = trainer.nets.k, trainer.data.labels.shape[-1], trainer.data.x[:1]
     with torch.no_grad():
         features = trainer.features(x.expand(k, *x.shape), training=False)

@@ -182,7 +182,7 @@ class Trainer:
         return scores
 
     def move(self, loss: MLRLoss) -> None:
-        """One step of the optimiser, of all nets at once: their losses share no weight."""
+        """One optimiser step for all nets at once: their losses share no weights."""
         self.optimizer.zero_grad()
         loss.value.sum().backward()
         self.optimizer.step()
@@ -190,7 +190,7 @@ class Trainer:
             self.scheduler.step()
 
     def describe(self, loss: MLRLoss) -> Record:
-        """What the history says of a step; refused when a loss is not finite."""
+        """History record of a step; raises if a loss is not finite."""
         step, k, head = self.state.step, self.nets.k, self.nets.head
         parts = {"loss": loss.value, "fit_true": loss.fit_true, "fit_permuted": loss.fit_permuted}
         record: Record = {"step": [float(step)] * k}
@@ -205,7 +205,7 @@ class Trainer:
         return record
 
     def is_over(self, next_end: float) -> bool:
-        """Whether there is no further step."""
+        """Whether training is over."""
         is_late = self.config.deadline is not None and next_end > self.config.deadline
         is_last = self.state.step + 1 >= self.config.max_iter
         return not any(self.best.active) or self.state.stop or is_late or is_last

@@ -1,8 +1,8 @@
-"""Training by an earlier run: on from where a killed process was, or up to where it was best.
+"""Training from an earlier run: resumed where it was killed, or repeated up to its best iteration.
 
-It goes on to the same bits. What a run of the trainer depends on is made anew: rows, permutations,
-fresh nets. Their state and that of optimiser, schedule, generators and callbacks comes from the
-checkpoint; minibatches that were seen already are passed over.
+A resumed run gives the same bits. What a run of the trainer depends on is built again: rows,
+permutations, fresh nets. Their state and that of optimiser, schedule, generators and callbacks
+comes from the checkpoint; minibatches that were seen already are skipped.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _DONE, _UNDER_WAY = "done", "under way"
 
 
 def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
-    """Run a trainer, from where a checkpoint has it.
+    """Run a trainer, from the state that a checkpoint holds.
 
     Parameters
     ----------
     trainer : Trainer
-        As it was built in the first place: nothing has been run.
+        Freshly built: nothing has been run.
     checkpoint : Checkpoint
         Where the state is looked for and kept.
 
@@ -63,7 +63,7 @@ def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
 
 
 def _digest(trainer: Trainer) -> str:
-    """What tells one run of a fit from all others: nets at their start, seeds, how they move."""
+    """What identifies one run of a fit: nets at their start, seeds, training settings."""
     config = replace(trainer.config, deadline=None, optimizer="adam", scheduler=None)
     last = [int(step) for step in getattr(trainer, "last", ())]
     digest = hashlib.blake2b(f"{config} {trainer.data.seeds} {last}".encode(), digest_size=16)
@@ -74,7 +74,7 @@ def _digest(trainer: Trainer) -> str:
 
 
 def _is_of(trainer: Trainer, found: Any, status: str) -> bool:
-    """Whether what a file holds is of this trainer, and in every part what it would write."""
+    """Whether a file belongs to this trainer and has every part in the form it would write."""
     names = _Done._fields if status == _DONE else _UnderWay._fields
     if not isinstance(found, dict) or found.get("status") != status or found.keys() != {*names}:
         return False
@@ -159,7 +159,7 @@ def _snapshot(trainer: Trainer, record: dict[str, list[float]]) -> dict[str, Any
 
 @torch.no_grad()
 def _go_on(trainer: Trainer, found: dict[str, Any]) -> None:
-    """Put a fresh trainer where another one was."""
+    """Bring a fresh trainer to the state of an earlier one."""
     old, device = _UnderWay(**found), trainer.data.x.device
     _copy(trainer.nets.state().values(), old.nets)
     trainer.best.kept = [tensor.to(device) for tensor in old.kept]
@@ -187,7 +187,7 @@ class _Later(TrainingData):
 
 
 class _Saver(Callback):
-    """The last callback: keeps the state now and then, and gives the others back theirs."""
+    """The last callback: saves the state now and then, and restores that of the others."""
 
     def __init__(self, trainer: Trainer, checkpoint: Checkpoint, key: str) -> None:
         self.trainer, self.checkpoint, self.key = trainer, checkpoint, key
@@ -211,7 +211,7 @@ class _Saver(Callback):
         except TypeError as error:
             self.is_on = False
             warn_caller(
-                f"{error} Training goes on; its nets are kept when they are done, not on the way. "
+                f"{error} Training continues; its nets are kept when done, not on the way. "
                 "Use an optimizer and a schedule whose state is numbers."
             )
 

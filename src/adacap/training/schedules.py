@@ -1,4 +1,4 @@
-"""Schedules of the learning rate that have settings of their own."""
+"""Learning-rate schedules with settings of their own."""
 
 from __future__ import annotations
 

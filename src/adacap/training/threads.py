@@ -1,11 +1,11 @@
-"""Whole pieces of work side by side, each on one thread of torch's.
+"""Run whole tasks in parallel, each on one torch thread.
 
-How many threads torch has is one number for the process, although each thread computes by the one
-it set itself. So the number is put down by the first caller that changes it and put back by every
-one, in whatever order several callers come and go.
+Torch's number of threads is global to the process, although each thread uses the value it set
+itself. So the first caller that changes it records the old value and every caller restores it, in
+whatever order callers start and end.
 
-The threads that torch has started do not live on in a forked process, but what waits for them does:
-a computation on several threads would wait for ever there. So a forked process computes on one.
+Torch's threads do not survive a fork, but the code that waits for them does: a computation on
+several threads would hang in the child. So a forked process uses one thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _is_forked = False  # from a process that could compute on several threads
 
 @contextmanager
 def _given_back() -> Iterator[None]:
-    """Torch's number of threads free to change inside, as it was before outside."""
+    """Allow changes to torch's number of threads inside; restore it afterwards."""
     global _n_changed, _n_threads
     with _lock:
         if _n_changed == 0:
@@ -49,7 +49,7 @@ def _given_back() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Have torch compute on the calling thread alone inside."""
+    """Make torch use the calling thread only, inside the block."""
     if getattr(_local, "alone", False):
         yield
         return
@@ -69,10 +69,10 @@ def _alone() -> Iterator[None]:
 
 @contextmanager
 def no_team() -> Iterator[None]:
-    """Have torch compute on the calling thread alone inside, unless that is the main thread.
+    """Make torch use the calling thread only, inside the block, unless that is the main thread.
 
-    Each thread that computes on several would start others for itself, which stay: 16 callers on
-    two processors would leave 16 more.
+    A thread that computes in parallel starts worker threads of its own, which stay alive: 16
+    callers on two processors would leave 16 more.
     """
     if threading.current_thread() is threading.main_thread():
         yield
@@ -82,7 +82,7 @@ def no_team() -> Iterator[None]:
 
 
 def _forked() -> None:
-    """In a forked process: nobody else is here, whoever held the lock there."""
+    """In a forked process, reset the state: no other thread exists, whoever held the lock."""
     global _lock, _n_changed, _n_pools, _is_forked
     _lock, _n_changed, _n_pools, _is_forked = threading.Lock(), 0, 0, True
 
@@ -93,9 +93,9 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def after_fork(*, torch_alone: bool = True) -> Iterator[None]:
-    """Have torch compute on one thread inside, if this process is a fork of another.
+    """Make torch use one thread inside the block, if this process was forked.
 
-    So do all libraries unless ``torch_alone``. Elsewhere nothing is changed.
+    Other libraries do the same unless ``torch_alone``. Any other process is left as it is.
     """
     with ExitStack() as stack:
         if _is_forked:
@@ -108,7 +108,7 @@ def after_fork(*, torch_alone: bool = True) -> Iterator[None]:
 
 
 def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run each task in a thread of its own, which is all the threads that torch has there.
+    """Run each task in its own thread; torch uses that thread only.
 
     When one fails, or the caller is interrupted, the others are asked to stop (see
     :func:`stop_asked`), and the error is raised once they have.
@@ -163,8 +163,8 @@ def _counted() -> Iterator[None]:
 def is_shared_out() -> bool:
     """Whether threads of :func:`in_threads` are at work already, for some other caller.
 
-    Who is told so works alone, or 16 callers would have 16 times as many threads as there are
-    processors.
+    If so, the caller works alone; otherwise 16 callers would use 16 times as many threads as there
+    are processors.
     """
     return _n_pools > 0
 

@@ -1,4 +1,4 @@
-"""What the loop does when training fails, and about the memory of its steps."""
+"""What the loop does when training fails, and how it keeps memory between steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def diverged(error: ArithmeticError, trainer: Trainer) -> None:
 def warn_of_rise(trained: Trained, max_lr: float) -> None:
     """Warn of nets whose loss ended far above where it started, though it stayed finite.
 
-    A head that is solved cannot get there: its fit is never worse than a constant. A plain net at
+    A solved head cannot diverge in this way: its fit is never worse than a constant. A plain net at
     too large a learning rate can, without a single number that is not finite.
     """
     rises = [rise for history in trained.histories if (rise := _rise(history)) > _RISE]

@@ -1,4 +1,4 @@
-"""A thin builder of ONNX graphs: operators are called, names are made up."""
+"""A thin builder of ONNX graphs: call operators, names are generated."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Graph:
         self._made: dict[tuple[Any, ...], str] = {}
 
     def once(self, key: tuple[Any, ...], make: Callable[[], str]) -> str:
-        """What ``make`` adds to the graph, added when it is first asked for."""
+        """What ``make`` adds to the graph, added on first use."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
     def largest(self, x: str, k: int) -> tuple[str, str]:
-        """The k largest rows of every column in falling order, and where they stood."""
+        """The k largest rows of every column in descending order, and their positions."""
         names = self._name("TopK"), self._name("TopK")
         count = self.constant([k], np.int64)
         self._add("TopK", (x, count), names, "", {"axis": 0, "largest": 1, "sorted": 1})

@@ -1,4 +1,4 @@
-"""What the inputs of a graph are called, of which type they are, and how a table becomes them."""
+"""Names and types of a graph's inputs, and how to make them from a table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Input:
 
 
 def check_estimator(estimator: object) -> AdaCapBase:
-    """Refuse what is no fitted estimator."""
+    """Refuse anything but a fitted estimator."""
     if not isinstance(estimator, AdaCapBase):
         raise TypeError(
             "A fitted AdaCapRegressor or AdaCapClassifier is needed, got "
@@ -57,9 +57,9 @@ def check_dtype(dtype: str) -> None:
 
 
 def inputs_of(columns: Sequence[ColumnPlan], dtype: str) -> list[Input]:
-    """One input per column, named as the column where that name can be had.
+    """One input per column, named as the column where that name is free.
 
-    Dates are float64 in any case: float32 cannot tell two minutes of today apart.
+    Dates are float64 in any case: float32 cannot distinguish two minutes of today.
     """
     names = [plan.name for plan in columns]
     inputs = []
@@ -120,7 +120,7 @@ def _feed(entry: Input, cells: Cells, missing_text: str) -> npt.NDArray[Any]:
     if entry.kind != "categorical":
         unit = 86_400.0 if entry.kind == "datetime" else 1.0
         return (cells.values * unit).astype(entry.dtype)[:, None]
-    if cells.kind != "categorical":  # a column that fit dropped: nothing looks at it
+    if cells.kind != "categorical":  # a column that fit dropped: nothing uses it
         return np.full((len(cells.values), 1), missing_text, dtype=object)
     levels = np.array([*cells.levels, missing_text], dtype=object)
     return np.asarray(levels[cells.codes])[:, None]

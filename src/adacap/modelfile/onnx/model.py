@@ -1,4 +1,4 @@
-"""From a fitted estimator to one ONNX file, and the file held against the estimator."""
+"""From a fitted estimator to one ONNX file, and a check of the file against the estimator."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def to_onnx(
     force : bool, default=False
         Whether to replace an existing file.
     dtype : {"float64", "float32"}, default="float64"
-        Type of the numbers that go in and come out. float32 loses what a number like 20240131 has
-        beyond seven digits.
+        Type of the numbers that go in and come out. float32 keeps only seven digits of a number
+        such as 20240131.
     missing_text : str, default=""
         The string that stands for a missing cell of text.
     coverage : float or sequence of float, optional
@@ -155,7 +155,7 @@ def _features(
 
 
 def _refuse_marker(columns: Sequence[ColumnPlan], missing_text: str) -> None:
-    """Refuse a mark of missing cells that is a level itself."""
+    """Refuse a mark of missing cells that is itself a level."""
     for plan in columns:
         for part in plan.parts:
             if missing_text in getattr(part, "levels", ()):
@@ -234,7 +234,7 @@ def _labels(codec: ClassCodec) -> tuple[Any, str]:
     return np.array([str(label) for label in classes], dtype=object), "str"
 
 
-# ---------------------------------------------------------------- held against the model
+# ------------------------------------------------------------- checked against the model
 
 
 def compare_onnx(

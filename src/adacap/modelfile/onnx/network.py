@@ -49,13 +49,13 @@ def blend(graph: Graph, x: str, parts: Sequence[Part], shape: Sequence[int]) -> 
 
 
 def _frozen(graph: Graph, x: str, frozen: Frozen) -> str:
-    """Mean output ``(n, c)`` over the folds of a member that is no net, in float64."""
+    """Mean output ``(n, c)`` over the folds of a member that is not a net, in float64."""
     total = graph.call("ReduceSum", each_of(graph, x, frozen), _axis(graph, 0), keepdims=0)
     return graph.call("Div", total, graph.constant([frozen.predictor.k]))
 
 
 def each_of(graph: Graph, x: str, frozen: Frozen) -> str:
-    """Outputs ``(k, n, c)`` of the folds of a member that is no net, in float64."""
+    """Outputs ``(k, n, c)`` of the folds of a member that is not a net, in float64."""
 
     def make() -> str:
         rows = x if frozen.encoding is None else _encoded(graph, x, frozen.encoding)
@@ -176,7 +176,7 @@ def _trace(body: nn.Module, sample: Tensor) -> bytes:
 
 
 def _check_trace(traced: Any, body: nn.Module, sample: Tensor) -> None:
-    """Run the trace on another number of rows and hold it against the backbone."""
+    """Run the trace on another number of rows and compare it with the backbone."""
     reference = need("onnx.reference")
     generator = torch.Generator().manual_seed(0)
     rows = torch.randn(_TRIED_ROWS, *sample.shape[1:], generator=generator)

@@ -35,7 +35,7 @@ class OnnxOperations:
         return self.call("Add", product, self._constant(bias.unsqueeze(-2)))
 
     def scaled(self, x: str, scale: Tensor) -> str:
-        """Columns times a number each."""
+        """Each column times its own number."""
         return self.call("Mul", x, self._constant(scale.unsqueeze(-2)))
 
     def batch_norm(self, x: str, tensors: Any) -> str:
@@ -46,7 +46,7 @@ class OnnxOperations:
         return self.call("Add", scaled, self._constant(shift.unsqueeze(-2)))
 
     def activation(self, name: str, x: str) -> str:
-        """A function of single numbers."""
+        """An elementwise function."""
         if name in _OPERATORS:
             return self.call(_OPERATORS[name], x)
         if name == "silu":
@@ -67,15 +67,15 @@ class OnnxOperations:
         return self.call("Mul", a, self.call("Sigmoid", b))
 
     def multiply(self, x: str, y: str) -> str:
-        """Product, number by number."""
+        """Elementwise product."""
         return self.call("Mul", x, y)
 
     def add(self, x: str, y: str) -> str:
-        """Sum, number by number."""
+        """Elementwise sum."""
         return self.call("Add", x, y)
 
     def dropout(self, x: str, rate: float) -> str:
-        """Nothing: this is prediction."""
+        """The identity: this is prediction."""
         return x
 
 

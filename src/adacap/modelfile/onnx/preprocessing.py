@@ -46,7 +46,7 @@ def encode(
     columns, inputs : sequence of ColumnPlan and of Input
         Of each column of the table.
     layout : sequence of int
-        Columns in the order in which their outputs stand in the matrix.
+        Columns in the order of their outputs in the matrix.
     missing_text : str
         What a missing cell of a column of text holds.
 
@@ -113,7 +113,7 @@ class _Column:
         return self.graph.cast(self._missing, "float64")
 
     def codes(self, levels: tuple[Level, ...]) -> str:
-        """Index of each cell in ``levels``, ``len(levels)`` where it is none of them."""
+        """Index of each cell in ``levels``, ``len(levels)`` for any other value."""
         if levels not in self._codes:
             find = self._text_codes if self.is_text else self._number_codes
             self._codes[levels] = find(levels)
