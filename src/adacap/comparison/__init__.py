@@ -11,7 +11,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from adacap.comparison import scikit_learn
-from adacap.comparison.attached import load_attached
 from adacap.comparison.registry import (
     KINDS,
     METHODS,
@@ -19,6 +18,7 @@ from adacap.comparison.registry import (
     MethodError,
     expand_methods,
     find_method,
+    load_attached,
     register,
     register_group,
     threads,

@@ -47,10 +47,9 @@ from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.presets import ADACAP, refuse_unknown
+from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
-from adacap.estimators.readings import spelled_out
 from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.seen import see
