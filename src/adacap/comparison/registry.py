@@ -17,20 +17,9 @@ from typing import Any
 from adacap.exceptions import AdaCapError, suggest
 
 __all__ = [
-    "GROUP",
-    "KINDS",
-    "METHODS",
-    "Method",
-    "MethodError",
-    "expand_methods",
-    "find_method",
-    "load_attached",
-    "register",
-    "register_group",
-    "threads",
-    "unavailable",
-    "with_threads",
-]
+    "GROUP", "KINDS", "METHODS", "Method", "MethodError", "expand_methods", "find_method",
+    "load_attached", "register", "register_group", "threads", "unavailable", "with_threads",
+]  # fmt: skip
 
 GROUP = "adacap.methods"  # of entry points, by which other distributions add theirs
 KINDS = ("regression", "binary", "multiclass")
@@ -248,7 +237,7 @@ def load_attached() -> tuple[str, ...]:
             entry.load()
         except ImportError as error:
             raise MethodError(
-                f"The methods of {entry.value} cannot be imported: {error}. Install it anew, or "
+                f"The methods of {entry.value} cannot be imported: {error}. Reinstall it, or "
                 "remove it."
             ) from error
     return tuple(entry.name for entry in found)

@@ -375,16 +375,13 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         with _progress(self, settings) as progress:
             blended = fit_blend(
                 settings.members,
-                data.rows,
-                nets.members,
-                nets.encoded,
+                nets,
                 loss=data.codec.loss,
                 quality=settings.quality,
                 seed=seeds[0],
                 deadline=None if limit is None else start + limit,
                 progress=progress,
                 final=_final_folds(settings, data, seeds[0]),
-                checkpoint=nets.checkpoint,
             )
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))

@@ -1,7 +1,7 @@
 """Parameters of estimators by name: the paper's protocol, its supplement's nets, our settings.
 
 What the sources leave open has names too, one for each reading of a sentence: docs/PAPER_MAP.md
-tells which sentence has which readings, and which of them each study uses.
+says which sentence has which readings, and which of them each study uses.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def spelled_out(
     known : container of str
         Names of the parameters.
     autos : mapping
-        What ``"auto"`` stands for.
+        What ``"auto"`` resolves to.
 
     Returns
     -------
