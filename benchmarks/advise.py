@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from adacap.advice.facts import Fact, blend_with_facts, winner_of
+from adacap_bench.markdown import place, table_lines
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "records"
@@ -32,7 +33,7 @@ STORE, RECORDS = FOLDER / "advise.sqlite", FOLDER / "advise.csv"
 LOOKS, QUALITY = FOLDER / "advise.jsonl", FOLDER / "quality.csv"
 FACTS = ROOT / "src" / "adacap" / "advice" / "facts.csv"
 PAGE, PICTURE = ROOT / "docs" / "guides" / "advise.md", ROOT / "docs" / "guides" / "advise.png"
-BEGIN, END = "<!-- advise: begin -->", "<!-- advise: end -->"
+MARKS = "<!-- advise: begin -->", "<!-- advise: end -->"
 
 SMALL = "paper-regression-small"
 LEARNT, EXPLORED, JUDGED = tuple(range(60, 65)), tuple(range(80, 85)), tuple(range(85, 90))
@@ -212,24 +213,24 @@ def judged(ours: str, splits: tuple[int, ...]) -> Iterator[dict[str, Any]]:
 def lines_of(found: list[dict[str, Any]]) -> list[str]:
     heads = ("task", "rows", "expected: linear", "trees", "true: linear", "trees", "best",
              "advised", "right")  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for one in found:
         best = min(one["true"], key=lambda kind: one["true"][kind])
         said = max(set(one["advised"]), key=one["advised"].count)
-        lines.append(
-            f"| {one['task']} | {one['n_rows']} | {one['expected']['linear']:.2f} | "
-            f"{one['expected']['trees']:.2f} | {one['true']['linear']:.2f} | "
-            f"{one['true']['trees']:.2f} | {best} | {said} ({one['advised'].count(said)} of "
-            f"{len(one['advised'])}) | {_right(one, said)} |"
-        )
+        ratios = [f"{one[told][kind]:.2f}" for told in ("expected", "true")
+                  for kind in ("linear", "trees")]  # fmt: skip
+        advised = f"{said} ({one['advised'].count(said)} of {len(one['advised'])})"
+        rows.append([one["task"], one["n_rows"], *ratios, best, advised, _right(one, said)])
     strict, tolerant, always, always_near = _shares(found)
     verdicts = [_right(one, max(set(one["advised"]), key=one["advised"].count)) for one in found]
     n_right, n_near = verdicts.count("yes"), len(verdicts) - verdicts.count("no")
-    lines += ["", f"Right in {n_right} of {len(found)} tasks ({n_right / len(found):.0%}), in "
-              f"{n_near} ({n_near / len(found):.0%}) if an error within 1 % of the best counts as "
-              f"right; by experiment, a task and a split, in {strict:.0%} and {tolerant:.0%}. Who "
-              f"always says AdaCap is right in {always:.0%} and {always_near:.0%}."]  # fmt: skip
-    return lines
+    told = (
+        f"Right in {n_right} of {len(found)} tasks ({n_right / len(found):.0%}), in {n_near} "
+        f"({n_near / len(found):.0%}) if an error within 1 % of the best counts as right; by "
+        f"experiment, a task and a split, in {strict:.0%} and {tolerant:.0%}. Who always says "
+        f"AdaCap is right in {always:.0%} and {always_near:.0%}."
+    )
+    return [*table_lines(heads, rows), "", told]
 
 
 def _right(one: dict[str, Any], said: str) -> str:
@@ -290,9 +291,7 @@ def judge(ours: str, splits: str, write: bool) -> None:
     print("\n".join(lines))
     print(f"mean seconds of the advice: {np.mean([one['seconds'] for one in found]):.1f}")
     if write:
-        before, rest = PAGE.read_text("utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
+        place(PAGE, MARKS, "\n".join(lines))
         draw(found)
 
 

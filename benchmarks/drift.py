@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from adacap_bench.markdown import place, table_lines
+
 Floats = npt.NDArray[np.float64]
 
 ROOT = Path(__file__).parents[1]
 PAGE, PICTURE = ROOT / "docs" / "guides" / "drift.md", ROOT / "docs" / "guides" / "drift.png"
-BEGIN, END = "<!-- drift: begin -->", "<!-- drift: end -->"
+MARKS = "<!-- drift: begin -->", "<!-- drift: end -->"
 N_TRAIN, N_NEW, SEEDS = 300, 400, (0, 1, 2)
 KINDS = {"columns that matter": slice(0, 5), "columns that do not": slice(5, 10)}
 
@@ -62,15 +64,15 @@ def study() -> dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats]]]]:
 
 
 def lines_of(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats]]]]) -> list[str]:
-    lines = ["| moved | score | rows flagged | coverage there | coverage elsewhere |",
-             "|---" * 5 + "|"]  # fmt: skip
+    titles = ("moved", "score", "rows flagged", "coverage there", "coverage elsewhere")
+    rows = []
     for kind, runs in found.items():
         for name in runs[0][1]:
             held = np.concatenate([run[0] for run in runs])
             flagged = np.concatenate([run[1][name] > 1 for run in runs])
             cells = (flagged.mean(), held[flagged].mean(), held[~flagged].mean())
-            lines.append(f"| {kind} | {name} | " + " | ".join(f"{c:.0%}" for c in cells) + " |")
-    return lines
+            rows.append([kind, name, *(f"{c:.0%}" for c in cells)])
+    return list(table_lines(titles, rows))
 
 
 def picture(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats]]]]) -> None:
@@ -106,10 +108,7 @@ def main() -> None:
     lines = lines_of(found)
     print("\n".join(lines))
     if options.write:
-        before, rest = PAGE.read_text("utf-8").split(BEGIN)
-        PAGE.write_text(
-            f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.split(END)[1]}", "utf-8"
-        )
+        place(PAGE, MARKS, "\n".join(lines))
         picture(found)
 
 

@@ -23,11 +23,12 @@ from joblib import Parallel, delayed
 
 import adacap
 from adacap_bench.datasets import find_suite, load_table
+from adacap_bench.markdown import place, table_lines
 from adacap_bench.split import make_split
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "front.jsonl"
-BEGIN, END = "<!-- front: begin -->", "<!-- front: end -->"
+MARKS = "<!-- front: begin -->", "<!-- front: end -->"
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "width 32": {"width": 32},
@@ -154,15 +155,12 @@ def points(rows: list[dict[str, Any]]) -> list[Point]:
 
 
 def table(found: list[Point]) -> str:
-    lines = [
-        "| setting | mean RMSE | seconds | RMSE / CatBoost | time / CatBoost |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {p.name} | {p.rmse:.4f} | {p.seconds:.2f} | {p.rmse_ratio:.3f} | {p.time_ratio:.2f} |"
+    titles = ("setting", "mean RMSE", "seconds", "RMSE / CatBoost", "time / CatBoost")
+    rows = [
+        (p.name, f"{p.rmse:.4f}", f"{p.seconds:.2f}", f"{p.rmse_ratio:.3f}", f"{p.time_ratio:.2f}")
         for p in found
     ]
-    return "\n".join(lines)
+    return "\n".join(table_lines(titles, rows))
 
 
 def write() -> None:
@@ -175,13 +173,9 @@ def write() -> None:
         "Splits 0 and 1, one thread each, two at a time (used for choosing):\n\n"
         f"{table(chosen_on)}\n\n"
         f"Splits {sorted({r['split'] for r in rows if r['threads'] > 1 and r['split'] > 1})}, two "
-        f"threads, one at a time (not used for choosing):\n\n{table(confirmed)}\n"
+        f"threads, one at a time (not used for choosing):\n\n{table(confirmed)}"
     )
-    path = ROOT / "docs" / "SPEED.md"
-    page = path.read_text(encoding="utf-8")
-    head, rest = page.split(BEGIN)
-    tail = rest.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}{END}{tail}", encoding="utf-8")
+    place(ROOT / "docs" / "SPEED.md", MARKS, text)
     draw(chosen_on, ROOT / "docs" / "front.png")
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import adacap
+from adacap_bench.markdown import place, table_lines
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "groups.jsonl"
 GUIDE = ROOT / "docs" / "guides" / "groups.md"
 PICTURE = ROOT / "docs" / "groups.png"
-BEGIN, END = "<!-- groups: begin -->", "<!-- groups: end -->"
+MARKS = "<!-- groups: begin -->", "<!-- groups: end -->"
 N_GROUPS, N_NEW = 20, 100
 MEMBERS = ["ridge", "ridge:bins"]  # a cheap blend: the question is the split
 RANGE = (88.0, 93.0)  # per cent, what is to be shown
@@ -131,16 +132,15 @@ def gathered() -> dict[tuple[str, str], dict[str, Floats]]:
 def lines() -> list[str]:
     """The table of the guide."""
     cells = gathered()
-    rows = [
-        "| table | draws | coverage, rows split as they depend | coverage, random folds | width |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    titles = ("table", "draws", "coverage, rows split as they depend", "coverage, random folds",
+              "width")  # fmt: skip
+    rows: list[tuple[Any, ...]] = []
     for table in TABLES:
         own, drawn = cells[table, "own"], cells[table, "random"]
-        texts = [_mean(100 * one["coverage"]) for one in (own, drawn)]
+        texts = [f"{_mean(100 * one['coverage'])} %" for one in (own, drawn)]
         widths = f"{own['width'].mean():.1f}, random {drawn['width'].mean():.1f}"
-        rows.append(f"| {table} | {len(own['width'])} | {texts[0]} % | {texts[1]} % | {widths} |")
-    return rows
+        rows.append((table, len(own["width"]), *texts, widths))
+    return list(table_lines(titles, rows, "lr"))
 
 
 def _mean(values: Floats) -> str:
@@ -149,9 +149,7 @@ def _mean(values: Floats) -> str:
 
 def write() -> None:
     """Put table and picture in the guide."""
-    text = GUIDE.read_text()
-    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    GUIDE.write_text(text[:start] + "\n" + "\n".join(lines()) + "\n" + text[end:])
+    place(GUIDE, MARKS, "\n".join(lines()))
     draw_picture()
 
 

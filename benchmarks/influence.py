@@ -27,6 +27,7 @@ from adacap.estimators.blending import BUDGETS, Part, workshop
 from adacap.explain.training_rows import TrainingRows, training_rows
 from adacap.members import kernel as kernel_member
 from adacap.predictors import Kernel, Linear
+from adacap_bench.markdown import table_lines
 
 N_TRAIN, N_NEW = 150, 30
 
@@ -175,15 +176,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=N_TRAIN, help="training rows to leave out")
     n_rows = parser.parse_args().rows
-    print("| table | model | rank correlation | least of a prediction | largest difference | "
-          "share |\n|---|---|---|---|---|---|")  # fmt: skip
+    titles = ("table", "model", "rank correlation", "least of a prediction", "largest difference",
+              "share")  # fmt: skip
+    for line in table_lines(titles, _rows(n_rows)):
+        print(line, flush=True)
+
+
+def _rows(n_rows: int) -> Iterator[list[str]]:
+    formats = {"rank correlation": ".3f", "least of a row": ".3f", "largest difference": ".1e",
+               "share": ".0%"}  # fmt: skip
     for name, (X, y) in tables().items():
         for quality, words in (("nets", "nets alone"), ("auto", "default blend")):
             found = study(quality, X, y, n_rows)
-            print(f"| {name} | {words} | {found['rank correlation']:.3f} | "
-                  f"{found['least of a row']:.3f} | {found['largest difference']:.1e} | "
-                  f"{found['share']:.0%} |", flush=True)  # fmt: skip
             assert found["solved again"] < 1e-3, found
+            yield [name, words, *(format(found[key], how) for key, how in formats.items())]
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 
 import adacap
+from adacap_bench.markdown import place, table_lines
 
 Floats = npt.NDArray[np.float64]
 Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
@@ -31,7 +32,7 @@ Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "intervals.jsonl"
 GUIDE, PICTURE = ROOT / "docs" / "guides" / "intervals.md", ROOT / "docs" / "intervals.png"
-BEGIN, END = "<!-- blends: begin -->", "<!-- blends: end -->"
+MARKS = "<!-- blends: begin -->", "<!-- blends: end -->"
 COVERAGE, N_TEST, N_FRESH = 0.9, 1000, 200
 QUALITY: dict[int, Any] = {300: "fast", 20_000: ["boosting", "ridge"]}
 """What is blended: at 20,000 rows members that a hundred splits can afford."""
@@ -227,7 +228,7 @@ def lines_of(records: list[dict[str, Any]], rows: int) -> list[str]:
     """A table of coverage and width at one number of rows."""
     table = summary(records, rows)
     head = ["data set", "splits", *HEADS, "narrower", "farthest fifth"]
-    lines = [f"At {rows:,} rows:", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines: list[list[Any]] = []
     for name, row in table.items():
         cells = [
             f"{100 * row[m]['coverage']:.1f} % · {row[m]['width']:.2f}" if m in row else "–"
@@ -236,15 +237,15 @@ def lines_of(records: list[dict[str, Any]], rows: int) -> list[str]:
         n_splits = max(one["n"] for one in row.values())
         title = f"{name} (uneven)" if name in UNEVEN else name
         ends = [f"{narrower(row):.0f} %", f"{off(row['adaptive']):+.1f}"]
-        lines.append(f"| {' | '.join([title, str(n_splits), *cells, *ends])} |")
+        lines.append([title, n_splits, *cells, *ends])
     means = []
     for m in METHODS:
         found = [100 * row[m]["coverage"] for row in table.values() if m in row]
         means.append(f"{np.mean(found):.1f} %" if found else "–")
     uneven = [narrower(table[name]) for name in UNEVEN if name in table]
     last = f"{np.mean(uneven):.0f} % if uneven" if uneven else "–"
-    lines.append(f"| **mean** | | {' | '.join(means)} | {last} | |")
-    return lines
+    lines.append(["**mean**", "", *means, last, ""])
+    return [f"At {rows:,} rows:", "", *table_lines(head, lines)]
 
 
 def narrower(row: dict[str, dict[str, Any]]) -> float:
@@ -261,10 +262,7 @@ def off(one: dict[str, Any]) -> float:
 def write(records: list[dict[str, Any]]) -> None:
     """Tables into the guide, and the picture beside it."""
     sizes = sorted({one["rows"] for one in records})
-    lines = "\n".join("\n".join([*lines_of(records, rows), ""]) for rows in sizes)
-    text = GUIDE.read_text("utf-8")
-    before, rest = text.split(BEGIN)
-    GUIDE.write_text(f"{before}{BEGIN}\n{lines}{END}{rest.split(END)[1]}", "utf-8")
+    place(GUIDE, MARKS, "\n\n".join("\n".join(lines_of(records, rows)) for rows in sizes))
 
 
 def draw() -> None:

@@ -11,6 +11,7 @@ import argparse
 import numpy as np
 
 from adacap import AdaCapRegressor
+from adacap_bench.markdown import table_lines
 
 
 def table(seed: int, signal: float, n_rows: int = 150) -> tuple[np.ndarray, np.ndarray]:
@@ -41,12 +42,15 @@ def main() -> None:
     n_fits = parser.parse_args().fits
     titles = ["signal", "dof", "fit", "fit of permuted", "gap"]
     titles += ["p ≤ 0.05", "held-out p ≤ 0.05", "PRESS R²", "test R²"]
-    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
-    for signal in (0.0, 0.1, 0.3, 0.6, 0.9):
-        dof, true, permuted, gap, p, held, press, test = readings(signal, n_fits)
-        cells = [f"{100 * signal:.0f} %", f"{dof:.1f}", f"{true:.2f}", f"{permuted:.2f}"]
-        cells += [f"{gap:.2f}", f"{p:.0f} %", f"{held:.0f} %", f"{press:.2f}", f"{test:.2f}"]
-        print("| " + " | ".join(cells) + " |", flush=True)
+    rows = (_cells(signal, n_fits) for signal in (0.0, 0.1, 0.3, 0.6, 0.9))
+    for line in table_lines(titles, rows):
+        print(line, flush=True)
+
+
+def _cells(signal: float, n_fits: int) -> list[str]:
+    dof, true, permuted, gap, p, held, press, test = readings(signal, n_fits)
+    cells = [f"{100 * signal:.0f} %", f"{dof:.1f}", f"{true:.2f}", f"{permuted:.2f}"]
+    return [*cells, f"{gap:.2f}", f"{p:.0f} %", f"{held:.0f} %", f"{press:.2f}", f"{test:.2f}"]
 
 
 if __name__ == "__main__":

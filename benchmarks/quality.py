@@ -26,6 +26,7 @@ import numpy as np
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
 from adacap.estimators.quality import OF_MANY_ROWS, QUALITIES
+from adacap_bench.markdown import place, table_lines
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "quality.csv"
@@ -334,28 +335,23 @@ def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]
     pool = [m for m in methods if m in table and table[m].keys() >= table[REFERENCE].keys()]
     found = [line(table, m, pool) for m in pool]
     found.sort(key=lambda one: one.ratio)
-    text = [
-        "| | experiments | mean RMSE | ratio to CatBoost | ahead | worst task | mean rank | P90 | "
-        "time |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for one in found:
-        text.append(
-            f"| {one.method} | {one.n} | {one.mean:.4f} | {one.ratio:.3f} (± {one.error:.3f}) | "
-            f"{one.ahead:.0%} | {one.worst[0]} {one.worst[1]:+.1%} | {one.rank:.1f} | "
-            f"{one.p90:.0%} | {one.seconds:.2f} |"
-        )
-    return text
+    titles = ("", "experiments", "mean RMSE", "ratio to CatBoost", "ahead", "worst task",
+              "mean rank", "P90", "time")  # fmt: skip
+    cells = (
+        (one.method, one.n, f"{one.mean:.4f}", f"{one.ratio:.3f} (± {one.error:.3f})",
+         f"{one.ahead:.0%}", f"{one.worst[0]} {one.worst[1]:+.1%}", f"{one.rank:.1f}",
+         f"{one.p90:.0%}", f"{one.seconds:.2f}")
+        for one in found
+    )  # fmt: skip
+    return list(table_lines(titles, cells))
 
 
 def change_table(rows: list[dict[str, Any]]) -> list[str]:
     """What each change does to the whole blend: paired, over experiments that both have."""
     table = table_of(rows)
     base = table.get("whole", {})
-    text = [
-        "| change | experiments | ratio of errors | standard error | worse on tasks | time |",
-        "|---|---|---|---|---|---|",
-    ]
+    titles = ("change", "experiments", "ratio of errors", "standard error", "worse on tasks",
+              "time")  # fmt: skip
     found = []
     for method, own in table.items():
         keys = sorted(own.keys() & base.keys())
@@ -367,23 +363,37 @@ def change_table(rows: list[dict[str, Any]]) -> list[str]:
         by_task = np.array([logs[tasks == task].mean() for task in sorted(set(tasks))])
         error = by_task.std(ddof=1) / len(by_task) ** 0.5
         found.append((by_task.mean(), method, len(keys), error, by_task, np.mean(times)))
-    for mean, method, n, error, by_task, seconds in sorted(found, reverse=True):
-        text.append(
-            f"| {method} | {n} | {np.exp(mean):.4f} | {error:.4f} | "
-            f"{(by_task > 0).sum()} of {len(by_task)} | {np.exp(seconds):.2f} |"
-        )
-    return text
+    cells = (
+        (method, n, f"{np.exp(mean):.4f}", f"{error:.4f}",
+         f"{(by_task > 0).sum()} of {len(by_task)}", f"{np.exp(seconds):.2f}")
+        for mean, method, n, error, by_task, seconds in sorted(found, reverse=True)
+    )  # fmt: skip
+    return list(table_lines(titles, cells))
 
 
 def last_table(rows: list[dict[str, Any]]) -> list[str]:
     """Share of the nets in the models that were at their best near the end of their steps."""
-    text = ["| | nets | best in the last tenth of their steps |", "|---|---|---|"]
+    cells = []
     for method in OWN:
         own = [row for row in rows if row["method"] == method and row["nets"]]
         n_nets, n_last = (sum(row[name] for row in own) for name in PROBED)
         if n_nets:
-            text.append(f"| {method} | {n_nets:.0f} | {n_last / n_nets:.0%} |")
-    return text
+            cells.append((method, f"{n_nets:.0f}", f"{n_last / n_nets:.0%}"))
+    return list(table_lines(("", "nets", "best in the last tenth of their steps"), cells))
+
+
+def time_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Seconds of the default and of CatBoost where nothing else ran, and their ratios."""
+    table = table_of(rows)
+    own, base = (table[f"timed-{name}"] for name in (DEFAULT, REFERENCE))
+    keys = sorted(own.keys() & base.keys(), key=lambda key: own[key]["n_train"])
+    ratios = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
+    lines: list[tuple[Any, ...]] = []
+    for key, ratio in zip(keys, ratios, strict=True):
+        seconds = [f"{one[key]['seconds']:.1f}" for one in (own, base)]
+        lines.append((key[0], own[key]["n_train"], *seconds, f"{ratio:.1f}"))
+    lines.append(("**geometric mean**", "", "", "", f"{np.exp(np.mean(np.log(ratios))):.1f}"))
+    return list(table_lines(("task", "rows", "default, s", "CatBoost, s", "ratio"), lines))
 
 
 def time_table(rows: list[dict[str, Any]]) -> list[str]:
@@ -406,7 +416,7 @@ def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
     table = table_of(rows)
     methods = [m for m in methods if m in table]
     tasks = sorted({key[0] for key in table[DEFAULT]}, key=lambda t: int(t.split("-")[1]))
-    text = ["| task | rows | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
+    lines = []
     for task in tasks:
         means = []
         for method in methods:
@@ -415,19 +425,16 @@ def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
         n = next(r["n_train"] for key, r in table[DEFAULT].items() if key[0] == task)
         best = np.nanmin(means)
         cells = [f"**{m:.4f}**" if m == best else "–" if m != m else f"{m:.4f}" for m in means]
-        text.append(f"| {task} | {n} | " + " | ".join(cells) + " |")
-    return text
+        lines.append((task, n, *cells))
+    return list(table_lines(("task", "rows", *methods), lines))
 
 
 def class_table(rows: list[dict[str, Any]]) -> list[str]:
     """Mean scores of classes, each with its paired difference from CatBoost and standard error."""
     table = table_of(rows, "auc")
     keys = sorted(set.intersection(*(set(own) for own in table.values()))) if table else []
-    text = [
-        "| | experiments | AUC | accuracy | log-loss | time / CatBoost |",
-        "|---|---|---|---|---|---|",
-    ]
-    base = table[REFERENCE]
+    titles = ("", "experiments", "AUC", "accuracy", "log-loss", "time / CatBoost")
+    base, lines = table[REFERENCE], []
     for method, own in table.items():
         cells = []
         for name in SCORES[1:]:
@@ -440,9 +447,8 @@ def class_table(rows: list[dict[str, Any]]) -> list[str]:
             told = "" if method == REFERENCE else f" ({apart.mean():+.4f} ± {error:.4f})"
             cells.append(f"{np.mean(values):.4f}{told}")
         times = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
-        shown = " | ".join(cells)
-        text.append(f"| {method} | {len(keys)} | {shown} | {np.exp(np.mean(np.log(times))):.2f} |")
-    return text
+        lines.append((method, len(keys), *cells, f"{np.exp(np.mean(np.log(times))):.2f}"))
+    return list(table_lines(titles, lines))
 
 
 def sections() -> dict[str, list[str]]:
@@ -539,15 +545,11 @@ def _draw(rows: list[dict[str, Any]]) -> None:
 
 
 def _place(made: dict[str, list[str]]) -> None:
-    for page in (PAGE, README):
-        text = page.read_text(encoding="utf-8")
-        for name, table in made.items():
-            begin, end = f"<!-- quality: {name} -->", f"<!-- quality: end {name} -->"
-            if begin in text and end in text:
-                head, _, rest = text.partition(begin)
-                _, _, tail = rest.partition(end)
-                text = "\n".join([head + begin, *table, end + tail])
-        page.write_text(text, encoding="utf-8")
+    for name, table in made.items():
+        marks = f"<!-- quality: {name} -->", f"<!-- quality: end {name} -->"
+        for page in (PAGE, README):
+            if marks[0] in page.read_text(encoding="utf-8"):
+                place(page, marks, "\n".join(table))
 
 
 def optimism(splits: Sequence[int] = (40, 41)) -> None:
@@ -567,10 +569,11 @@ def optimism(splits: Sequence[int] = (40, 41)) -> None:
                 errors = model.predict(part.X_test) - part.y_test
                 own = model.settings_.blend[0].error * float(np.abs(model.codec_.scale[0]))
                 found.setdefault(name, []).append(np.log(np.sqrt(np.mean(errors**2)) / own))
-    lines = ["| member | log(test / out-of-fold) | standard error |", "|---|---|---|"]
+    rows = []
     for name, logs in found.items():
         error = np.std(logs, ddof=1) / len(logs) ** 0.5
-        lines.append(f"| {name} | {np.mean(logs):+.3f} | {error:.3f} |")
+        rows.append((name, f"{np.mean(logs):+.3f}", f"{error:.3f}"))
+    lines = list(table_lines(("member", "log(test / out-of-fold)", "standard error"), rows))
     print("\n".join(lines))
     _place({"optimism": lines})
 

@@ -21,11 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap_bench.markdown import place, table_lines
+
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "target_transform.jsonl"
 PAGE = ROOT / "docs" / "guides" / "transforms.md"
 PICTURE = ROOT / "docs" / "guides" / "transforms.png"
-BEGIN, END = "<!-- transforms: begin -->", "<!-- transforms: end -->"
+MARKS = "<!-- transforms: begin -->", "<!-- transforms: end -->"
 SPLITS = {"explored": tuple(range(90, 95)), "judged": tuple(range(95, 100))}
 KINDS = ("none", "log", "auto")
 SCORES = {"raw": "raw units", "paper": "the paper's units"}
@@ -128,19 +130,19 @@ def lines_of(found: dict[str, dict[str, Any]]) -> list[str]:
 
     heads = ["task", "rows", "paper", "splits", "auto chose"]
     heads += [f"{kind}, {score}" for score in SCORES for kind in ("auto", "log")]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = []
     for task, one in found.items():
         names = sorted(set(one["chosen"]), key=one["chosen"].count, reverse=True)
         chosen = ", ".join(f"{name} {one['chosen'].count(name)}" for name in names)
         cells = [_change(one["logs"][kind, score]) for score in SCORES for kind in ("auto", "log")]
-        about = [task, str(one["n"]), find_task(task).transform, str(one["splits"]), chosen]
-        lines.append(f"| {' | '.join([*about, *cells])} |")
+        about = [task, one["n"], find_task(task).transform, one["splits"], chosen]
+        rows.append([*about, *cells])
     means = [
         _change(np.array([one["logs"][kind, score].mean() for one in found.values()]))
         for score in SCORES for kind in ("auto", "log")
     ]  # fmt: skip
-    lines.append(f"| **mean over tasks** | | | | | {' | '.join(means)} |")
-    return lines
+    rows.append(["**mean over tasks**", "", "", "", "", *means])
+    return list(table_lines(heads, rows))
 
 
 def draw(found: dict[str, dict[str, Any]]) -> None:
@@ -185,9 +187,7 @@ def main() -> None:
     lines = lines_of(found)
     print("\n".join(lines))
     if options.write:
-        before, rest = PAGE.read_text("utf-8").split(BEGIN)
-        text = "\n".join(lines)
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", "utf-8")
+        place(PAGE, MARKS, "\n".join(lines))
         draw(found)
 
 

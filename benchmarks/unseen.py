@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from adacap_bench.markdown import place, table_lines
+
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "unseen.jsonl"
 PAGES = (ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md")
@@ -195,11 +197,9 @@ def _write_down(row: dict[str, Any]) -> None:
 # ------------------------------------------------------------------------------ what is shown
 
 
-def _by_method(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _by_method(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     table = {(row["method"], row["table"], row["split"]): row for row in rows}
     keys = [(r["table"], r["split"]) for r in rows if r["method"] == REFERENCE]
-    yield "| | experiments | ratio to CatBoost | ahead | worst table | time |"
-    yield "|---|---|---|---|---|---|"
     for method in METHODS:
         own = [key for key in keys if (method, *key) in table]
         if not own:
@@ -212,19 +212,17 @@ def _by_method(rows: list[dict[str, Any]]) -> Iterator[str]:
         error = np.std(list(means.values()), ddof=1) / len(means) ** 0.5
         times = np.exp(np.mean([np.log(a["seconds"] / b["seconds"]) for a, b in pairs]))
         yield (
-            f"| {method} | {len(own)} | {np.exp(logs.mean()):.3f} (± {error:.3f}) | "
-            f"{np.mean(logs < 0):.0%} | {worst} {np.expm1(means[worst]):+.1%} | {times:.2f} |"
-        )
+            method, len(own), f"{np.exp(logs.mean()):.3f} (± {error:.3f})",
+            f"{np.mean(logs < 0):.0%}", f"{worst} {np.expm1(means[worst]):+.1%}", f"{times:.2f}",
+        )  # fmt: skip
 
 
-def _by_table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    yield "| table | rows | columns | " + " | ".join(METHODS) + " |"
-    yield "|---" * (3 + len(METHODS)) + "|"
+def _by_table(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for name in dict.fromkeys(row["table"] for row in rows):
         own = [row for row in rows if row["table"] == name]
         means = [np.mean([r["rmse"] for r in own if r["method"] == m]) for m in METHODS]
         cells = [f"**{m:.4f}**" if m == min(means) else f"{m:.4f}" for m in means]
-        yield f"| {name} | {own[0]['rows']} | {own[0]['columns']} | " + " | ".join(cells) + " |"
+        yield name, own[0]["rows"], own[0]["columns"], *cells
 
 
 def write() -> None:
@@ -232,16 +230,17 @@ def write() -> None:
     rows = records()
     few = [row for row in rows if row["rows"] <= 2000]
     many = [row for row in rows if row["rows"] > 2000]
-    made = {"few": _by_method(few), "many": _by_method(many), "tables": _by_table(rows)}
-    tables = {name: list(lines) for name, lines in made.items()}
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for name, lines in tables.items():
-            begin, end = f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"
-            if begin in text:
-                head, _, rest = text.partition(begin)
-                text = "\n".join([head + begin, *lines, end + rest.partition(end)[2]])
-        page.write_text(text, encoding="utf-8")
+    titles = ("", "experiments", "ratio to CatBoost", "ahead", "worst table", "time")
+    made = {
+        "few": table_lines(titles, _by_method(few)),
+        "many": table_lines(titles, _by_method(many)),
+        "tables": table_lines(("table", "rows", "columns", *METHODS), _by_table(rows)),
+    }
+    for name, lines in made.items():
+        marks, body = (f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"), "\n".join(lines)
+        for page in PAGES:
+            if marks[0] in page.read_text(encoding="utf-8"):
+                place(page, marks, body)
 
 
 def main() -> None:

@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adacap_bench.markdown import place, table_lines
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "TRUST.md"
-BEGIN, END = "<!-- findings: begin -->\n", "<!-- findings: end -->\n"
+MARKS = "<!-- findings: begin -->", "<!-- findings: end -->"
 FINDINGS = [f"{kind}{k + 1}" for kind, n in zip("HML", (3, 10, 17), strict=True) for k in range(n)]
 
 
@@ -56,20 +58,17 @@ def without_test(found: list[Marked]) -> list[str]:
 
 def table(found: list[Marked], results: dict[str, set[str]] | None = None) -> str:
     """Markdown, with the results of a run if there was one."""
-    lines = ["| finding | before | test |", "|---|---|---|"]
-    if results is not None:
-        lines = ["| finding | before | test | now |", "|---|---|---|---|"]
+    titles = ["finding", "before", "test", *(["now"] if results is not None else [])]
+    rows = []
     for finding, before, test in found:
-        now = "" if results is None else f" {', '.join(sorted(results[test])) or 'not run'} |"
-        lines.append(f"| {finding} | {before.replace('|', '/')} | `{test}` |{now}")
-    return "\n".join(lines) + "\n"
+        now = [] if results is None else [", ".join(sorted(results[test])) or "not run"]
+        rows.append((finding, before.replace("|", "/"), f"`{test}`", *now))
+    return "\n".join(table_lines(titles, rows))
 
 
 def write(found: list[Marked]) -> None:
     """Put the list between the two marks of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    first, last = text.index(BEGIN) + len(BEGIN), text.index(END)
-    PAGE.write_text(f"{text[:first]}\n{table(found)}\n{text[last:]}", encoding="utf-8")
+    place(PAGE, MARKS, f"\n{table(found)}\n")
 
 
 class Results:
@@ -90,12 +89,12 @@ def main(words: list[str]) -> int:
     if "--write" in words:
         write(found)
     elif "--collect" in words:
-        print(table(found), end="")
+        print(table(found))
     else:
         import pytest
 
         code = pytest.main(["-q", "--no-header", "-m", "finding"], plugins=[plugin])
-        print(table(found, plugin.found), end="")
+        print(table(found, plugin.found))
     if missing := without_test(found):
         print(f"No test closes {', '.join(missing)}.")
     return int(bool(code) or bool(missing))

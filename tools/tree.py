@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from adacap_bench.markdown import place, table_lines
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "ARCHITECTURE.md"
 SOURCES = (
     ROOT / "src" / "adacap",
     ROOT / "packages" / "adacap-bench" / "src" / "adacap_bench",
 )
-MARKS = "<!-- tree: python tools/tree.py --write -->\n", "<!-- end of tree -->\n"
+MARKS = "<!-- tree: python tools/tree.py --write -->", "<!-- end of tree -->"
 # Lines and modules at d7b5883, when both were one package and a model file had three homes.
 BEFORE = {
     "adacap": (21_791, 146), "adacap/estimators": (5088, 30), "adacap/cli": (2855, 16),
@@ -34,39 +36,35 @@ def counted(modules: list[Path]) -> tuple[int, int]:
 
 def table() -> str:
     """The packages of both distributions, the largest first, then the modules beside them."""
-    lines = [
-        "| package | lines | modules | lines before | modules before |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    cells = []
     for source in SOURCES:
         packages = [path for path in source.iterdir() if list(path.glob("*.py"))]
         rows = [
             (*counted(sorted(path.rglob("*.py"))), f"{source.name}/{path.name}")
             for path in packages
         ]
-        lines.append(_row(*counted(sorted(source.rglob("*.py"))), source.name, strong="**"))
-        lines += [_row(*row) for row in sorted(rows, reverse=True)]
-        lines.append(_row(*counted(sorted(source.glob("*.py"))), "modules beside them"))
-    return "\n".join(lines) + "\n"
+        cells.append(_row(*counted(sorted(source.rglob("*.py"))), source.name, strong="**"))
+        cells += [_row(*row) for row in sorted(rows, reverse=True)]
+        cells.append(_row(*counted(sorted(source.glob("*.py"))), "modules beside them"))
+    titles = ("package", "lines", "modules", "lines before", "modules before")
+    return "\n".join(table_lines(titles, cells, "lr"))
 
 
-def _row(n_lines: int, n_modules: int, name: str, strong: str = "") -> str:
+def _row(n_lines: int, n_modules: int, name: str, strong: str = "") -> list[str]:
     before = [f"{n:,}" for n in BEFORE.get(name, ())] or ["", ""]
     shown = name if " " in name else f"`{name.rpartition('/')[2]}`"
     cells = [f"{strong}{cell}{strong}" for cell in (shown, f"{n_lines:,}", str(n_modules))]
-    return f"| {' | '.join([*cells, *before])} |"
+    return [*cells, *before]
 
 
 def main() -> None:
     """Print the table, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--write", action="store_true", help="into docs/ARCHITECTURE.md")
-    if not parser.parse_args().write:
-        print(table(), end="")
-        return
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    tail = rest.partition(MARKS[1])[2]
-    PAGE.write_text(f"{head}{MARKS[0]}\n{table()}\n{MARKS[1]}{tail}", encoding="utf-8")
+    if parser.parse_args().write:
+        place(PAGE, MARKS, f"\n{table()}\n")
+    else:
+        print(table())
 
 
 if __name__ == "__main__":

@@ -30,9 +30,10 @@ from torch import nn
 import adacap
 from adacap.core import draw_permutations, rmse, stack_labels
 from adacap.nn import MLP, LinearHead, TikhonovHead
+from adacap_bench.markdown import place
 
 D_IN = 20
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+MARKS = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
 def table(n: int, d: int = D_IN) -> tuple[np.ndarray, np.ndarray]:
@@ -411,11 +412,8 @@ SECTIONS = {
 
 def write(results: dict[str, list[Row]]) -> None:
     """Put all tables of a run into docs/SPEED.md."""
-    path = Path(__file__).parents[2] / "docs" / "SPEED.md"
-    head, rest = path.read_text(encoding="utf-8").split(BEGIN)
     tables = [as_table(section.title, results[name]) for name, section in SECTIONS.items()]
-    text = "\n\n".join(tables)
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    place(Path(__file__).parents[2] / "docs" / "SPEED.md", MARKS, "\n\n".join(tables))
 
 
 def main() -> None:

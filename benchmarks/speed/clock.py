@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from adacap_bench.markdown import table_lines
+
 Row = dict[str, Any]
 
 
@@ -69,9 +71,8 @@ class Clock:
 def table(title: str, rows: list[Row]) -> str:
     """Rows as a Markdown table under a heading."""
     names = list(rows[0])
-    lines = [f"### {title}", "", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(_text(row[name]) for name in names) + " |" for row in rows]
-    return "\n".join(lines)
+    cells = ([_text(row[name]) for name in names] for row in rows)
+    return "\n".join([f"### {title}", "", *table_lines(names, cells)])
 
 
 def _text(value: object) -> str:

@@ -24,7 +24,7 @@ def attach(monkeypatch, tmp_path):
         monkeypatch.syspath_prepend(tmp_path)
         entry = EntryPoint("some", "some_methods", "adacap.methods")
         monkeypatch.setattr(
-            "adacap.comparison.attached.entry_points",
+            "adacap.comparison.registry.entry_points",
             lambda group: [entry] if group == "adacap.methods" else [],
         )
         load_attached.cache_clear()
@@ -51,7 +51,7 @@ def test_one_that_cannot_be_imported_is_named(attach):
 
 
 def test_without_other_distributions_nothing_is_loaded(monkeypatch):
-    monkeypatch.setattr("adacap.comparison.attached.entry_points", lambda group: [])
+    monkeypatch.setattr("adacap.comparison.registry.entry_points", lambda group: [])
     load_attached.cache_clear()
     assert load_attached() == ()
     load_attached.cache_clear()

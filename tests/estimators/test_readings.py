@@ -9,7 +9,7 @@ import adacap
 from adacap import AdaCapRegressor, Architecture, make
 from adacap.core import lambda_grid
 from adacap.estimators.mlr_net import MLRNetRegressor
-from adacap.estimators.readings import READINGS
+from adacap.estimators.presets import READINGS
 from adacap.training import Callback, StopAbove
 
 SMALL = {"width": 16, "max_iter": 8, "preprocessing": "none", "random_state": 0}

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from adacap.nn.attention import ColumnAttention
-from adacap.nn.residual import ResidualConvNet
+from adacap.nn.further import ColumnAttention, ResidualConvNet
 
 
 def test_attention_does_not_know_the_order_of_columns():

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from adacap_bench.markdown import placed
+
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "findings.py"
 findings = SimpleNamespace(**runpy.run_path(str(TOOL)))
@@ -18,7 +20,7 @@ def test_every_finding_has_a_test() -> None:
 
 def test_the_page_lists_the_tests_there_are() -> None:
     page = (ROOT / "docs" / "TRUST.md").read_text(encoding="utf-8")
-    assert f"{findings.BEGIN}\n{findings.table(findings.marked())}\n{findings.END}" in page
+    assert placed(page, findings.MARKS, f"\n{findings.table(findings.marked())}\n") == page
 
 
 def test_a_finding_without_a_test_is_an_error(

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 import adacap
 import adacap_bench
 from adacap.cli.attached import GROUP, OF_BENCH
-from adacap.comparison.attached import GROUP as METHODS_GROUP
+from adacap.comparison.registry import GROUP as METHODS_GROUP
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

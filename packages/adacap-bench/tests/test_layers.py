@@ -22,7 +22,8 @@ MAY_IMPORT = {
     "__init__": "_version",
     "datasets": "",
     "jobs": "",
-    "methods": "jobs",
+    "markdown": "",
+    "methods": "jobs markdown",
     "metrics": "",
     "plugins": "methods",
     "split": "datasets",
@@ -41,13 +42,13 @@ MAY_IMPORT = {
     "imports": "datasets jobs methods store",
     "verify": "datasets",
     # What is told of it.
-    "tables_text": "",
+    "tables_text": "markdown",
     "tables": "jobs metrics tables_text",
     "status": "jobs methods metrics store tables tables_text",
     "report_data": "metrics tables",
     "report_sections": "metrics report_data tables",
     "report": "datasets methods report_data report_sections store tables",
-    "reproduce": "datasets jobs methods metrics plan runner sources split store",
+    "reproduce": "datasets jobs markdown methods metrics plan runner sources split store",
     "cli": "datasets imports methods plan plugins report reproduce runner status store verify",
 }
 CODE = {("plugins.py", "_execute")}  # runs text as code: that of a plugin

@@ -11,7 +11,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from adacap.comparison import scikit_learn
-from adacap.comparison.attached import load_attached
 from adacap.comparison.registry import (
     KINDS,
     METHODS,
@@ -19,6 +18,7 @@ from adacap.comparison.registry import (
     MethodError,
     expand_methods,
     find_method,
+    load_attached,
     register,
     register_group,
     threads,
@@ -45,34 +45,12 @@ if TYPE_CHECKING:
     from adacap.comparison.splitting import split_dependent, split_rows, take_rows
 
 __all__ = [
-    "KINDS",
-    "METHODS",
-    "Comparison",
-    "ComparisonInterrupted",
-    "Difference",
-    "Encoded",
-    "Estimate",
-    "Method",
-    "MethodError",
-    "PredictionError",
-    "baselines",
-    "check_predictions",
-    "compare",
-    "corrected_error",
-    "expand_methods",
-    "find_method",
-    "load_attached",
-    "register",
-    "register_group",
-    "score_classes",
-    "score_shares",
-    "score_values",
-    "split_dependent",
-    "split_rows",
-    "take_rows",
-    "threads",
-    "unavailable",
-]
+    "KINDS", "METHODS", "Comparison", "ComparisonInterrupted", "Difference", "Encoded", "Estimate",
+    "Method", "MethodError", "PredictionError", "baselines", "check_predictions", "compare",
+    "corrected_error", "expand_methods", "find_method", "load_attached", "register",
+    "register_group", "score_classes", "score_shares", "score_values", "split_dependent",
+    "split_rows", "take_rows", "threads", "unavailable",
+]  # fmt: skip
 
 for _method in scikit_learn.METHODS:
     register(_method)

@@ -10,24 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from adacap.exceptions import AdaCapError, suggest
 
 __all__ = [
-    "KINDS",
-    "METHODS",
-    "Method",
-    "MethodError",
-    "expand_methods",
-    "find_method",
-    "register",
-    "register_group",
-    "threads",
-    "unavailable",
-    "with_threads",
-]
+    "GROUP", "KINDS", "METHODS", "Method", "MethodError", "expand_methods", "find_method",
+    "load_attached", "register", "register_group", "threads", "unavailable", "with_threads",
+]  # fmt: skip
 
+GROUP = "adacap.methods"  # of entry points, by which other distributions add theirs
 KINDS = ("regression", "binary", "multiclass")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -214,6 +208,39 @@ def expand_methods(names: Sequence[str]) -> tuple[Method, ...]:
         for member in _groups[name]() if name in _groups else (name,):
             found[member] = METHODS[member]
     return tuple(found.values())
+
+
+@cache
+def load_attached() -> tuple[str, ...]:
+    """Import the modules that entry points of ``adacap.methods`` name, once per process.
+
+    A module registers its methods when it is imported.
+
+    Returns
+    -------
+    tuple of str
+        Names of the entry points; none if only the library is installed.
+
+    Raises
+    ------
+    MethodError
+        If one cannot be imported.
+
+    Examples
+    --------
+    >>> load_attached() == load_attached()
+    True
+    """
+    found = entry_points(group=GROUP)
+    for entry in found:
+        try:
+            entry.load()
+        except ImportError as error:
+            raise MethodError(
+                f"The methods of {entry.value} cannot be imported: {error}. Reinstall it, or "
+                "remove it."
+            ) from error
+    return tuple(entry.name for entry in found)
 
 
 def unavailable(method: Method) -> str | None:

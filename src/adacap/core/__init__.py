@@ -10,19 +10,7 @@ from adacap.core.ridge import Ridge, RidgeFit
 from adacap.core.ridge_path import RidgePath
 
 __all__ = [
-    "MLRLoss",
-    "Ridge",
-    "RidgeFit",
-    "RidgePath",
-    "binary_cross_entropy",
-    "cross_entropy",
-    "dithered_mlr_loss",
-    "draw_permutations",
-    "initial_lambda",
-    "lambda_grid",
-    "mlr_loss",
-    "mlr_path",
-    "rmse",
-    "safe_cholesky",
-    "stack_labels",
-]
+    "MLRLoss", "Ridge", "RidgeFit", "RidgePath", "binary_cross_entropy", "cross_entropy",
+    "dithered_mlr_loss", "draw_permutations", "initial_lambda", "lambda_grid", "mlr_loss",
+    "mlr_path", "rmse", "safe_cholesky", "stack_labels",
+]  # fmt: skip

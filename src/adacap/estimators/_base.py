@@ -47,10 +47,9 @@ from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.presets import ADACAP, refuse_unknown
+from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
-from adacap.estimators.readings import spelled_out
 from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.seen import see
@@ -376,16 +375,13 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         with _progress(self, settings) as progress:
             blended = fit_blend(
                 settings.members,
-                data.rows,
-                nets.members,
-                nets.encoded,
+                nets,
                 loss=data.codec.loss,
                 quality=settings.quality,
                 seed=seeds[0],
                 deadline=None if limit is None else start + limit,
                 progress=progress,
                 final=_final_folds(settings, data, seeds[0]),
-                checkpoint=nets.checkpoint,
             )
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))

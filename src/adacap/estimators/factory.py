@@ -47,7 +47,7 @@ def make(
         Any parameter of the estimator, to depart from these settings. Besides, for what the
         sources leave open: ``loss``, ``"rmse"`` or ``"mse"``, for regression; ``initialization``,
         ``"he"``, ``"glorot"``, ``"glorot-relu"`` or ``"kaiming"``, torch's; and ``reading``, one
-        or several names of ``adacap.estimators.readings.READINGS``.
+        or several names of ``adacap.estimators.presets.READINGS``.
 
     Returns
     -------

@@ -13,11 +13,14 @@ from torch.optim.lr_scheduler import (
     LinearLR,
     LRScheduler,
     OneCycleLR,
+    StepLR,
 )
 
 from adacap.exceptions import suggest
 
-__all__ = ["OPTIMIZERS", "SCHEDULERS", "OptimizerLike", "SchedulerLike", "TrainingConfig"]
+__all__ = [
+    "OPTIMIZERS", "SCHEDULERS", "OptimizerLike", "SchedulerLike", "StepDecay", "TrainingConfig",
+]  # fmt: skip
 
 OptimizerLike = str | Callable[..., Optimizer]
 SchedulerLike = str | Callable[[Optimizer, int], LRScheduler] | None
@@ -49,6 +52,36 @@ SCHEDULERS: dict[str, Callable[[Optimizer, float, int], LRScheduler]] = {
 
 def _has_momentum(optimizer: Optimizer) -> bool:
     return "betas" in optimizer.defaults or bool(optimizer.defaults.get("momentum"))
+
+
+@dataclass(frozen=True)
+class StepDecay:
+    """The rate times ``gamma`` after each of some periods of equal length.
+
+    Parameters
+    ----------
+    periods : int
+        Parts of the training; its epochs, for a decay after every epoch.
+    gamma : float, default=0.7
+
+    Examples
+    --------
+    >>> from adacap import AdaCapClassifier
+    >>> every_epoch = ("adadelta", StepDecay(14))
+    >>> AdaCapClassifier(optimizer=every_epoch, max_iter="14 epochs").optimizer[1]
+    StepDecay(periods=14, gamma=0.7)
+    """
+
+    periods: int
+    gamma: float = 0.7
+
+    def __post_init__(self) -> None:
+        if self.periods < 1:
+            raise ValueError(f"periods must be 1 or more, got {self.periods}.")
+
+    def __call__(self, optimizer: Optimizer, n_steps: int) -> LRScheduler:
+        """Scheduler of a training of ``n_steps``."""
+        return StepLR(optimizer, max(1, n_steps // self.periods), self.gamma)
 
 
 @dataclass(frozen=True)

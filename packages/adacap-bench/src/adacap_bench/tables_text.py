@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from adacap_bench.markdown import table_lines
+
 __all__ = ["Column", "TextTable"]
 
 Value: TypeAlias = str | float | int | None
@@ -127,13 +129,13 @@ class TextTable:
 
     def to_markdown(self) -> str:
         """Pipe table with the caption above and the notes below."""
-        aligned = "|".join(":--" if c.digits is None else "--:" for c in self.columns)
-        lines = [self.caption, "", _pipes([c.title for c in self.columns]), f"|{aligned}|"]
-        for texts, marks in zip(self.texts(), self.bold(), strict=True):
-            cells = [_markdown(text) for text in texts]
-            lines.append(
-                f"| {' | '.join(_wrap('**', *pair) for pair in zip(cells, marks, strict=True))} |"
-            )
+        titles = [_markdown(c.title) for c in self.columns]
+        rows = [
+            [f"**{_markdown(text)}**" if mark else _markdown(text) for text, mark in pairs]
+            for pairs in map(zip, self.texts(), self.bold())
+        ]
+        aligned = "".join("l" if c.digits is None else "r" for c in self.columns)
+        lines = [self.caption, "", *table_lines(titles, rows, aligned)]
         for note in self.notes:
             lines += ["", _markdown(note)]
         return "\n".join(lines) + "\n"
@@ -163,14 +165,6 @@ class TextTable:
         lines += [r"\hline", r"\end{tabular}"]
         lines += [rf"\par {_latex(note)}" for note in self.notes]
         return "\n".join([*lines, r"\end{table}", ""])
-
-
-def _wrap(mark: str, text: str, marked: bool) -> str:
-    return f"{mark}{text}{mark}" if marked else text
-
-
-def _pipes(cells: list[str]) -> str:
-    return f"| {' | '.join(map(_markdown, cells))} |"
 
 
 def _markdown(text: str) -> str:

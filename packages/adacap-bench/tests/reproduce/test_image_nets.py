@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adacap.training.schedules import StepDecay
+from adacap.training.config import StepDecay
 from adacap_bench.reproduce import items
 from adacap_bench.reproduce.item import judged
 

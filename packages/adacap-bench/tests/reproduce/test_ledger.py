@@ -122,7 +122,7 @@ def test_the_paragraph_counts_what_holds_what_does_not_and_what_waits():
 
 
 def test_a_readme_without_marks_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no paragraph between"):
+    with pytest.raises(ValueError, match="needs the marks <!-- ledger: begin"):
         with_paragraph("# A page", "new")
 
 

@@ -9,12 +9,12 @@ Every member is a model per fold that never saw the fold, so that its prediction
   docs/DEFAULTS.md has the optimism of each kind as measured on small tables.
 """
 
-from adacap.estimators.blending.nets import FitNets, NetTraining
+from adacap.estimators.blending.nets import NetTraining
 from adacap.estimators.blending.parts import Blended, Part, blend_module, out_of_fold
 from adacap.estimators.blending.weighing import NET_OPTIMISM
 from adacap.estimators.blending.workshop import BUDGETS, Budget, fit_blend
 
 __all__ = [
-    "BUDGETS", "NET_OPTIMISM", "Blended", "Budget", "FitNets", "NetTraining", "Part",
+    "BUDGETS", "NET_OPTIMISM", "Blended", "Budget", "NetTraining", "Part",
     "blend_module", "fit_blend", "out_of_fold",
 ]  # fmt: skip

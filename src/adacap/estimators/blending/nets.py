@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,31 +20,11 @@ from adacap.estimators.fitting import BagTraining, Recipe
 from adacap.estimators.held_out import Rows
 from adacap.nn.predictors import Encoded
 
-__all__ = ["FitNets", "NetMembers", "NetTraining"]
+__all__ = ["NetMembers", "NetTraining"]
 
 _GO_ON_WITHIN = 1.1  # error of nets that go on, over the least of the other members
 _STILL_FALLS = 0.98  # error after a cycle over that before, of nets that go on
 _LATE = 0.8  # share of a cycle after which a best iteration is one that still falls
-
-
-class FitNets(Protocol):
-    """Trains a net per fold."""
-
-    def __call__(
-        self,
-        kind: str,
-        encoding: Encoded | None,
-        turn: int,
-        *,
-        before: Sequence[FittedMember] = (),
-        cycle: int = 0,
-        folds: int | None = None,
-    ) -> Sequence[FittedMember]:
-        """Nets of a kind, on encoded rows, with a number that tells equal nets apart.
-
-        ``before`` are nets to go on with, in one more cycle of the schedule; with ``folds`` there
-        are nets of the first folds alone.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +41,11 @@ class NetTraining(BagTraining):
         cycle: int = 0,
         folds: int | None = None,
     ) -> list[FittedMember]:
-        """A bag of a kind on encoded rows, with seeds of its own; see :class:`FitNets`."""
+        """Nets of a kind, one per fold, on encoded rows; ``turn`` tells equal bags apart.
+
+        ``before`` are nets to go on with, in one more cycle of the schedule; with ``folds`` there
+        are nets of the first folds alone.
+        """
         shift = 7919 * turn + 104729 * cycle
         members = tuple(replace(m, seed=(m.seed + shift) % 2**31) for m in self.members[:folds])
         recipes = self.recipes if kind == "nets" else (_waves(self.recipes[0]),)
@@ -89,32 +73,19 @@ def _waves(recipe: Recipe) -> Recipe:
 
 @dataclass(frozen=True, eq=False)
 class NetMembers:
-    """Trains members of nets, beside what other members said out of fold.
+    """Trains members of nets, beside what other members said out of fold."""
 
-    Attributes
-    ----------
-    rows : Rows
-    loss : {"rmse", "bce", "ce"}
-    fit_nets : callable
-    within : float
-        Of many rows: most error of the net of the first fold, over the least of the others.
-    cycles : int
-        Of many rows: nets go on so often at most, each time twice as long.
-    deadline : float or None
-    """
-
-    rows: Rows
+    training: NetTraining
     loss: str
-    fit_nets: FitNets
-    within: float
-    cycles: int
+    within: float  # of many rows: error of nets over the least of the others, at most
+    cycles: int  # of many rows: nets go on so often at most, each time twice as long
     deadline: float | None
 
     def train(
         self, kind: str, encoding: Encoded | None, turn: int, others: Sequence[Tensor]
     ) -> Sequence[FittedMember] | None:
         """A net per fold; None where nets are not worth it beside the others' outputs."""
-        fit = partial(self.fit_nets, kind, encoding, turn)
+        fit = partial(self.training.encoded, kind, encoding, turn)
         if not self._may_pay(fit, others):
             return None
         start = time.perf_counter()
@@ -122,7 +93,7 @@ class NetMembers:
 
     def outputs(self, nets: Sequence[FittedMember]) -> Tensor:
         """Out-of-fold outputs; the target itself for rows of no fold."""
-        outputs = self.rows.targets.cpu().double().clone()
+        outputs = self.training.rows.targets.cpu().double().clone()
         for net in nets:
             assert net.held_out is not None
             outputs[net.rows.valid] = net.held_out.outputs.cpu().double()
@@ -131,7 +102,7 @@ class NetMembers:
     @property
     def has_many_rows(self) -> bool:
         """Whether nets are trained as on many rows."""
-        return len(self.rows.x) > quality.MANY_ROWS and self.loss == "rmse"
+        return len(self.training.rows.x) > quality.MANY_ROWS and self.loss == "rmse"
 
     def _may_pay(self, fit: Callable[..., Any], others: Sequence[Tensor]) -> bool:
         """Whether nets are worth their time: of many rows, by the net of the first fold.
@@ -174,10 +145,10 @@ class NetMembers:
         return min(self._error(outputs, nets) for outputs in others)
 
     def _error(self, outputs: Tensor, nets: Sequence[FittedMember]) -> float:
-        rows = torch.cat([net.rows.valid for net in nets])
-        squares = (outputs - self.rows.targets.cpu().double())[rows].square().mean(1).numpy()
-        weight = self.rows.weight
-        return rmse(squares, None if weight is None else weight.cpu().double()[rows].numpy())
+        at = torch.cat([net.rows.valid for net in nets])
+        rows = self.training.rows.take(at)
+        squares = (outputs[at] - rows.targets.cpu().double()).square().mean(1).numpy()
+        return rmse(squares, None if rows.weight is None else rows.weight.cpu().double().numpy())
 
 
 def _ended_late(nets: Sequence[FittedMember]) -> bool:

@@ -11,13 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adacap.checkpoint import Checkpoint
 from adacap.encodings import fit_encoding
 from adacap.estimators import quality
-from adacap.estimators.blending.nets import FitNets, NetMembers
+from adacap.estimators.blending.nets import NetMembers, NetTraining
 from adacap.estimators.blending.parts import Blended, Part, Trained, out_of_fold
 from adacap.estimators.blending.weighing import weigh
-from adacap.estimators.held_out import Rows
 from adacap.estimators.resuming import kept_member, kept_seconds
 from adacap.members.boosting import BoostingSettings, fit_boosting
 from adacap.members.fold_data import FoldData
@@ -60,9 +58,7 @@ BUDGETS = {
 
 def fit_blend(
     names: Sequence[str],
-    rows: Rows,
-    members: Sequence[MemberRows],
-    fit_nets: FitNets,
+    training: NetTraining,
     *,
     loss: str = "rmse",
     quality: str = "balanced",
@@ -70,7 +66,6 @@ def fit_blend(
     deadline: float | None = None,
     progress: Steps | None = None,
     final: Tensor | None = None,
-    checkpoint: Checkpoint | None = None,
 ) -> Blended:
     """Train members in the same folds, and weigh them by their out-of-fold error.
 
@@ -81,10 +76,8 @@ def fit_blend(
     ----------
     names : sequence of str
         Members in order of value. When time runs out, the last ones are left out, ridge never.
-    rows : Rows
-    members : sequence of MemberRows
-        Rows of each fold.
-    fit_nets : callable
+    training : NetTraining
+        Of nets: also the rows, those of each fold and the checkpoint of all other members.
     loss : {"rmse", "bce", "ce"}
     quality : {"fast", "balanced", "best", "own"}
         How much the members may cost.
@@ -93,20 +86,17 @@ def fit_blend(
         Of ``time.perf_counter``.
     progress : Steps, optional
     final : Tensor of shape (n,), optional
-        Folds of the models that predict, where those of ``members`` do not train on all rows.
-    checkpoint : Checkpoint, optional
-        Where members are looked for, and kept when they are done.
+        Folds of the models that predict, where those of ``training`` do not train on all rows.
 
     Returns
     -------
     Blended
     """
-    fold = torch.full((len(rows.x),), -1, dtype=torch.long)
-    for k, member in enumerate(members):
+    fold = torch.full((len(training.rows.x),), -1, dtype=torch.long)
+    for k, member in enumerate(training.members):
         fold[member.valid] = k
-    trains = None if final is None else _trained_on(members, len(fold))
-    budget, k = BUDGETS[quality], len(members)
-    shop = _Workshop(rows, fold, k, seed, loss, budget, fit_nets, trains, checkpoint, deadline)
+    trains = None if final is None else _trained_on(training.members, len(fold))
+    shop = _Workshop(training, fold, seed, loss, BUDGETS[quality], trains, deadline)
     trained: list[Trained] = []
     if deadline is not None:  # ridge regression takes next to no time: there is always a model
         names = sorted(names, key=lambda name: not name.startswith("ridge"))
@@ -119,7 +109,7 @@ def fit_blend(
         trained += [] if found is None else [found]
     if progress is not None:
         progress.update(len(names), text="")
-    blended = weigh(trained, rows, fold, loss)
+    blended = weigh(trained, training.rows, fold, loss)
     return blended if final is None else shop.again(blended, final)
 
 
@@ -143,22 +133,19 @@ class _Workshop:
 
     def __init__(
         self,
-        rows: Rows,
+        training: NetTraining,
         fold: Tensor,
-        k: int,
         seed: int,
         loss: str,
         budget: Budget,
-        fit_nets: FitNets,
-        trains: Tensor | None = None,
-        checkpoint: Checkpoint | None = None,
-        deadline: float | None = None,
+        trains: Tensor | None,
+        deadline: float | None,
     ) -> None:
-        self.rows, self.fold, self.k, self.seed, self.loss = rows, fold, k, seed, loss
-        self.deadline = deadline
-        self.budget, self.trains = budget, trains
-        self.nets = NetMembers(rows, loss, fit_nets, budget.nets_within, budget.cycles, deadline)
-        self.checkpoint, self.turn = checkpoint, ""  # what tells members of one name apart
+        self.rows, self.k = training.rows, len(training.members)
+        self.checkpoint, self.turn = training.checkpoint, ""  # what tells members of one name apart
+        self.fold, self.seed, self.loss, self.trains = fold, seed, loss, trains
+        self.budget, self.deadline = budget, deadline
+        self.nets = NetMembers(training, loss, budget.nets_within, budget.cycles, deadline)
         self.encodings: dict[str, Encoded] = {}
 
     def train(self, name: str, turn: int, others: Sequence[Trained] = ()) -> Trained | None:

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adacap.comparison.registry import Method
-from adacap.files.atomic import write_text
 from adacap_bench.jobs import KINDS
+from adacap_bench.markdown import place, table_lines
 
-__all__ = ["methods_table", "with_table"]
+__all__ = ["MARKS", "methods_table"]
 
-_START, _END = "<!-- methods: start -->", "<!-- methods: end -->"
+MARKS = "<!-- methods: start -->", "<!-- methods: end -->"
 
 _HEAD = ("method", "category", "kinds", "package", "extra", "note")
 
@@ -35,32 +35,7 @@ def methods_table(methods: Iterable[Method]) -> str:
     |---|---|---|---|---|---|
     | `ols` | Linear | regression | sklearn |  |  |
     """
-    lines = [_line(_HEAD), "|" + "---|" * len(_HEAD)]
-    return "\n".join([*lines, *(_line(_cells(method)) for method in methods)])
-
-
-def with_table(text: str, table: str) -> str:
-    r"""A document with its table of methods replaced.
-
-    Parameters
-    ----------
-    text : str
-        Holds one line ``<!-- methods: start -->`` and, further down, ``<!-- methods: end -->``.
-    table : str
-
-    Examples
-    --------
-    >>> old = "<!-- methods: start -->\n| old |\n<!-- methods: end -->"
-    >>> print(with_table(old, "| new |"))
-    <!-- methods: start -->
-    | new |
-    <!-- methods: end -->
-    """
-    head, start, rest = text.partition(_START)
-    _, end, tail = rest.partition(_END)
-    if not (start and end):
-        raise ValueError(f"The document needs the lines {_START} and {_END}, got neither or one.")
-    return f"{head}{start}\n{table}\n{end}{tail}"
+    return "\n".join(table_lines(_HEAD, map(_cells, methods)))
 
 
 def _cells(method: Method) -> tuple[str, ...]:
@@ -73,13 +48,7 @@ def _cells(method: Method) -> tuple[str, ...]:
     return f"`{method.name}`", method.category, kinds, packages, method.extra or "", note
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 if __name__ == "__main__":
     from adacap_bench.methods import METHODS
 
-    _path = Path(sys.argv[1])
-    _text = with_table(_path.read_text(encoding="utf-8"), methods_table(METHODS.values()))
-    write_text(_path, _text, force=True)
+    place(Path(sys.argv[1]), MARKS, methods_table(METHODS.values()))

@@ -7,13 +7,14 @@ from pathlib import Path
 from textwrap import wrap
 
 from adacap.files import write_text
+from adacap_bench.markdown import placed
 from adacap_bench.reproduce.evidence import read_folder
 from adacap_bench.reproduce.registry import items
 from adacap_bench.reproduce.text import ledger_text, readme_text
 
 __all__ = ["with_paragraph", "write_ledger"]
 
-_BEGIN, _END = "<!-- ledger: begin -->", "<!-- ledger: end -->"
+_MARKS = "<!-- ledger: begin -->", "<!-- ledger: end -->"
 
 
 def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
@@ -48,9 +49,5 @@ def with_paragraph(text: str, paragraph: str) -> str:
     new
     <!-- ledger: end -->
     """
-    before, begin, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"The text has no paragraph between {_BEGIN!r} and {_END!r}.")
     wrapped = "\n".join(wrap(paragraph, 120, break_long_words=False, break_on_hyphens=False))
-    return f"{before}{_BEGIN}\n{wrapped}\n{_END}{after}"
+    return placed(text, _MARKS, wrapped)

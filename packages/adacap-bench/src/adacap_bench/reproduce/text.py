@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from adacap_bench.markdown import table_lines
 from adacap_bench.reproduce.evidence import Evidence
 from adacap_bench.reproduce.item import Claim, Row
 from adacap_bench.reproduce.verdicts import LEAST
@@ -45,6 +46,7 @@ def record_text(evidence: Evidence, *, picture: str | None = None, level: int = 
         Of the heading.
     """
     made = ", ".join(f"{name} {version}" for name, version in sorted(evidence.versions.items()))
+    titles, *rows = table_rows(evidence)
     failed = f", {evidence.n_failed} of them without a result" if evidence.n_failed else ""
     parts = [
         f"{'#' * level} {evidence.item}: {evidence.title}",
@@ -56,27 +58,13 @@ def record_text(evidence: Evidence, *, picture: str | None = None, level: int = 
             for claim in evidence.claims
         ),
         f"{evidence.measure}:",
-        _markdown(table_rows(evidence)),
+        "\n".join(table_lines(titles, rows, "lrrrrrlr")),
     ]
     if picture:
         parts.append(f"![{evidence.figure.caption}]({picture})")
     parts.append("\n".join(f"- {note}" for note in evidence.notes))
     parts.append(f"`{evidence.command}` · {evidence.created[:10]} · {made}")
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _markdown(rows: list[list[object]]) -> str:
-    titles, *lines = rows
-    marks = ["|:--", *("|--:" for _ in titles[1:])]
-    marks[6] = "|:--"
-    body = "\n".join(_markdown_row(line) for line in lines)
-    return f"{_markdown_row(titles)}\n{''.join(marks)}|\n{body}"
-
-
-def _markdown_row(cells: list[object]) -> str:
-    """One row of a Markdown table; a bar inside a cell must not end it."""
-    texts = [str(cell).replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(texts)} |"
 
 
 def ledger_text(
@@ -134,32 +122,24 @@ def ledger_text(
 
 
 def _summary(known: Sequence[Evidence]) -> str:
-    lines = ["| item | | claims held | verdict | scale |", "|:--|:--|--:|:--|:--|"]
+    rows = []
     for evidence in known:
-        lines.append(
-            f"| [{evidence.item}](#{_anchor(evidence)}) | {evidence.title} | "
-            f"{evidence.held} | {evidence.verdict} | {evidence.extent}{_unfinished(evidence)} |"
-        )
-    return "\n".join(lines)
-
-
-def _unfinished(evidence: Evidence) -> str:
-    return f" (**{evidence.progress}**)" if evidence.progress else ""
+        unfinished = f" (**{evidence.progress}**)" if evidence.progress else ""
+        link = f"[{evidence.item}](#{_anchor(evidence)})"
+        extent = f"{evidence.extent}{unfinished}"
+        rows.append((link, evidence.title, evidence.held, evidence.verdict, extent))
+    return "\n".join(table_lines(("item", "", "claims held", "verdict", "scale"), rows, "llrl"))
 
 
 def _changes(known: Sequence[Evidence]) -> str:
-    lines = [
-        "| item | runs before | runs | verdict before | verdict now | why |",
-        "|:--|--:|--:|:--|:--|:--|",
-    ]
+    titles = ("item", "runs before", "runs", "verdict before", "verdict now", "why")
+    rows = []
     for evidence in known:
-        was = evidence.before
+        was, now = evidence.before, f"{evidence.verdict}, {evidence.held}"
         before = f"{was['verdict']}, {was['held']}" if was else "new"
-        lines.append(
-            f"| {evidence.item} | {was.get('runs', _NOTHING)} | {evidence.n_jobs} | {before} | "
-            f"{evidence.verdict}, {evidence.held} | {_why(evidence)} |"
-        )
-    return "\n".join(lines)
+        runs = was.get("runs", _NOTHING), evidence.n_jobs
+        rows.append((evidence.item, *runs, before, now, _why(evidence)))
+    return "\n".join(table_lines(titles, rows, "lrrl"))
 
 
 def _why(evidence: Evidence) -> str:

@@ -62,7 +62,7 @@ def tutorial_classifier(
     '14 epochs'
     """
     from adacap.estimators import AdaCapClassifier
-    from adacap.training.schedules import StepDecay
+    from adacap.training.config import StepDecay
 
     return AdaCapClassifier(
         architecture=backbone,
