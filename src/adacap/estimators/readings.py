@@ -1,6 +1,6 @@
 """What the sources leave open, as options with names: one name for each reading of a sentence.
 
-docs/PAPER_MAP.md tells which sentence has which readings, and which of them each study uses.
+docs/PAPER_MAP.md says which sentence has which readings, and which of them each study uses.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def spelled_out(
     known : container of str
         Names of the parameters.
     autos : mapping
-        What ``"auto"`` stands for.
+        What ``"auto"`` resolves to.
 
     Returns
     -------
