@@ -39,7 +39,7 @@ def load_attached() -> tuple[str, ...]:
             entry.load()
         except ImportError as error:
             raise MethodError(
-                f"The methods of {entry.value} cannot be imported: {error}. Install it anew, or "
+                f"The methods of {entry.value} cannot be imported: {error}. Reinstall it, or "
                 "remove it."
             ) from error
     return tuple(entry.name for entry in found)
