@@ -182,7 +182,7 @@ def test_leaks_repeated_rows_and_outliers_are_told(call, tmp_path):
     table = pd.concat([table, table[:50]])
     result = call("fit", write(table, tmp_path / "t.csv"), "-t", "y", *QUICK)
     assert "Column 'paid' alone predicts the target almost perfectly" in result.stderr
-    assert "test rows stand in the training part too" in result.stderr
+    assert "test rows are in the training part too" in result.stderr
     assert "2 values far from the others (5000 in row 8, 5000 in row 108)" in result.stderr
     facts = json.loads(call("fit", "t.csv", "-t", "y", *QUICK, "--json", "--force").stdout)
     assert any("'paid'" in note for note in facts["notes"])
