@@ -50,11 +50,11 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     them alone. Takes frames with text and missing values as they are; several targets share one
     model.
 
-    Parameters come in four groups. For most users: ``quality`` to ``calibration_fraction``. For
-    tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to ``fit_intercept``. For
-    running: ``time_limit`` to ``verbose``. What ``"auto"`` resolves to depends on ``quality`` and
-    the number of rows alone, so that nets that differ in ``scheme`` or ``architecture`` are trained
-    alike; ``settings_`` has the values.
+    Parameters come in four groups. For most users: ``quality`` to ``calibration_fraction``.
+    For tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to ``fit_intercept``.
+    For running: ``time_limit`` to ``verbose``. What ``"auto"`` resolves to depends on ``quality``
+    and the number of rows alone, so that nets that differ in ``scheme`` or ``architecture`` are
+    trained alike; ``settings_`` has the values.
 
     Parameters
     ----------
