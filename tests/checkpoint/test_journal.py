@@ -87,7 +87,7 @@ def test_it_is_written_when_it_is_time(path):
 def test_other_settings_are_named_and_the_pieces_forgotten(path):
     written(path)
     found = Checkpoint.of(path)
-    with pytest.warns(UserWarning, match=r"starts anew: .* another max_iter, width\."):
+    with pytest.warns(UserWarning, match=r"starts over: .* another max_iter, width\."):
         assert found.begin({**PRINT, "max_iter": "3", "width": "1"}, [5]) == 0
     assert found.get("a") is None
 
@@ -176,7 +176,7 @@ def later_bytes(content):
 def test_a_damaged_file_is_told_ignored_and_replaced(path, damage):
     written(path)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts anew"):
+    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts over"):
         found = Checkpoint.of(path)
     assert found.begin(PRINT, [5]) == 0
     found.put("b", 1, now=True)
@@ -204,7 +204,7 @@ def test_a_malformed_file_with_right_checksums_is_damaged(path, change):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(zipfile.ZipInfo(TEXT), json.dumps(data))
         archive.writestr(zipfile.ZipInfo(TENSORS), tensors)
-    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts anew"):
+    with pytest.warns(UserWarning, match="is damaged and not used, the fit starts over"):
         found = Checkpoint.of(path)
     assert found.begin(PRINT, [5]) == 0
 
@@ -259,7 +259,7 @@ def test_a_full_disk_costs_the_checkpoint_not_the_fit(path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(file, "write", full)
-    with pytest.warns(UserWarning, match="The fit goes on, but its checkpoint cannot be written"):
+    with pytest.warns(UserWarning, match="The fit continues, but its checkpoint cannot be written"):
         kept.put("b", 1, now=True)
     kept.put("c", 1, now=True)  # told once
 

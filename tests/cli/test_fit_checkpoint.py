@@ -37,7 +37,7 @@ def test_both_fits_are_kept_until_the_model_is_saved(call, houses, tmp_path, dyi
     monkeypatch.chdir(tmp_path)
     result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
     assert result.exit_code == 0, result.output
-    assert "Going on from the checkpoint c.checkpoint." in result.stderr
+    assert "Resuming from the checkpoint c.checkpoint." in result.stderr
     assert not (tmp_path / "c.checkpoint").exists()
     one, other = (adacap.load(tmp_path / f"{name}.adacap") for name in ("whole", "model"))
     expected, found = one.network_.state_dict(), other.network_.state_dict()

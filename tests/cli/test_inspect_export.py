@@ -122,11 +122,11 @@ def test_what_is_no_model(call, houses, tmp_path):
     assert call("inspect", "nothing.adacap").exit_code == 2
 
 
-def test_export_is_checked_on_made_up_rows_and_on_data(call, house_model, houses):
+def test_export_is_checked_on_synthetic_rows_and_on_data(call, house_model, houses):
     pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-    made_up = json.loads(call("export", house_model[0], "--onnx", "a.onnx", "--json").stdout)
-    assert made_up["difference"] < 1e-5
-    assert made_up["checked_on"] == "256 made-up rows"
+    synthetic = json.loads(call("export", house_model[0], "--onnx", "a.onnx", "--json").stdout)
+    assert synthetic["difference"] < 1e-5
+    assert synthetic["checked_on"] == "256 synthetic rows"
     command = ["export", house_model[0], "--onnx", "b.onnx", "--data", houses, "--json"]
     real = json.loads(call(*command).stdout)
     assert real["difference"] < 1e-5

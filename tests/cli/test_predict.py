@@ -94,7 +94,7 @@ def test_a_model_that_cannot_give_intervals(call, houses):
     pyarrow.parquet.write_table(table, "t.parquet")
     result = call("predict", "m.adacap", "t.parquet", "-o", "o.csv", "--interval", "0.9")
     assert result.exit_code == 2
-    assert "nothing to make intervals from" in result.stderr
+    assert "cannot make intervals" in result.stderr
     assert "adacap fit" in result.stderr
 
 
@@ -102,7 +102,7 @@ def test_missing_columns_name_the_nearest(call, house_model, tmp_path):
     (tmp_path / "t.csv").write_text("Size,roms,city,sold\n1,2,Nice,2024-01-01\n")
     result = call("predict", house_model[0], "t.csv", "-o", "o.csv")
     assert result.exit_code == 1
-    assert "lacks 3 of the 5 columns" in result.stderr
+    assert "is missing 3 of the 5 columns" in result.stderr
     assert "'size' (is it 'Size'?), 'rooms' (is it 'roms'?), 'garage'" in result.stderr
 
 
@@ -208,7 +208,7 @@ def test_ctrl_c_then_resume(call, start, tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert "of 20,000 rows are done and kept in .out.parquet.part" in errors
-    assert "--resume goes on from there" in errors
+    assert "--resume continues from there" in errors
     assert not (tmp_path / "out.parquet").exists()
 
     result = call(*command[:-2], "--resume", "--json")
@@ -253,7 +253,7 @@ def test_resume_refuses_another_table(call, tmp_path):
     parts.add(pa.table({"prediction": [1.0]}))
     result = call("predict", "m.adacap", "long.parquet", "-o", "out.csv", "--resume")
     assert result.exit_code == 1
-    assert "had another model and table, so it cannot go on" in result.stderr
+    assert "had another model and table, so it cannot resume" in result.stderr
 
 
 PEAK = """

@@ -52,7 +52,7 @@ def test_fit_tells_what_became_of_each_column(call, messy):
     told = {line[0]: line[1:] for line in lines if len(line) == 3}
     assert told["code"] == ["dropped", "every value is unique"]
     assert told["size"][0] == "number"
-    assert "1 of 120 cells are no numbers and count as missing: '2100 - 2850'" in told["size"][1]
+    assert "1 of 120 cells are not numbers and count as missing: '2100 - 2850'" in told["size"][1]
     assert told["sold"] == ["date", "format %d/%m/%Y"]
     assert told["city"][0] == "category"
     assert "The target 'price' is read as number (thousands comma)." in result.stderr
@@ -89,7 +89,7 @@ def test_targets_that_are_no_numbers_are_left_out_and_named(call, frame, tmp_pat
     frame.loc[[3, 4, 5, 6], "price"] = ["unknown", "?", "on request", "inf"]
     result = call("fit", write(frame, tmp_path / "t.csv"), "-t", "price", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 of 118 cells are no numbers, and their rows are left out: 'inf', 'on request'" in (
+    assert "2 of 118 cells are not numbers, and their rows are left out: 'inf', 'on request'" in (
         result.stderr
     )
     assert "4 of 120 rows have no target" in result.stderr
@@ -120,7 +120,7 @@ def test_a_column_that_the_model_dropped_is_not_demanded(call, messy, frame, tmp
     call("fit", messy, "-t", "price", *QUICK)
     fewer = write(frame[["size", "city"]], tmp_path / "fewer.csv")
     refused = call("predict", "model.adacap", fewer, "-o", "out.csv")
-    assert "lacks 1 of the 4 columns that the model was trained on: 'sold'" in refused.stderr
+    assert "is missing 1 of the 4 columns that the model was trained on: 'sold'" in refused.stderr
 
 
 def test_white_space_between_columns(call, tmp_path):
@@ -181,8 +181,8 @@ def test_leaks_repeated_rows_and_outliers_are_told(call, tmp_path):
     table.loc[7, ["y", "paid"]] = 5000.0, 10000.0
     table = pd.concat([table, table[:50]])
     result = call("fit", write(table, tmp_path / "t.csv"), "-t", "y", *QUICK)
-    assert "Column 'paid' alone tells the target almost perfectly" in result.stderr
-    assert "test rows stand in the training part too" in result.stderr
+    assert "Column 'paid' alone predicts the target almost perfectly" in result.stderr
+    assert "test rows are in the training part too" in result.stderr
     assert "2 values far from the others (5000 in row 8, 5000 in row 108)" in result.stderr
     facts = json.loads(call("fit", "t.csv", "-t", "y", *QUICK, "--json", "--force").stdout)
     assert any("'paid'" in note for note in facts["notes"])

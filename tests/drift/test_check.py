@@ -182,4 +182,4 @@ def test_a_model_of_constant_columns_has_nothing_to_tell_rows_by(tmp_path):
     model.save(tmp_path / "m.adacap")
     found = check_drift(adacap.load(tmp_path / "m.adacap"), X + 5)
     assert (found.moved, found.leverage, found.share_untrusted) == ((), None, 0.0)
-    assert "cannot tell rows beyond its reach" in str(found)
+    assert "cannot detect rows beyond its reach" in str(found)

@@ -261,7 +261,9 @@ def test_rows_to_validate_on_and_images_are_refused(data):
     with pytest.raises(ValueError, match=r"cannot be done with X_val, y_val\. Use quality='nets'"):
         regressor("fast").fit(data.X, data.y, X_val=data.X, y_val=data.y)
     images = np.zeros((30, 2, 2), dtype=np.float32)
-    with pytest.raises(ValueError, match=r"cannot be done for samples that are no rows of a table"):
+    with pytest.raises(
+        ValueError, match=r"cannot be done for samples that are not rows of a table"
+    ):
         regressor("fast", preprocessing="none").fit(images, data.y[:30])
 
 

@@ -252,7 +252,7 @@ CHANGES = {
 def test_other_data_are_named_and_the_fit_starts_anew(what, table, path):
     kill(MODELS["nets"], table, path, 6)
     data = CHANGES[what](*table)
-    with pytest.warns(UserWarning, match=rf"is not used, the fit starts anew: .*another .*{what}"):
+    with pytest.warns(UserWarning, match=rf"is not used, the fit starts over: .*another .*{what}"):
         found = MODELS["nets"]().fit(**data, checkpoint=path)
     assert_same(found, MODELS["nets"]().fit(**data))
     assert not path.exists()
@@ -287,7 +287,7 @@ def test_a_damaged_file_costs_a_warning(table, path):
 
 def test_going_on_by_warm_start_is_refused(table, path):
     model = AdaCapRegressor(warm_start=True, **SMALL).fit(*table, checkpoint=path)
-    with pytest.raises(ValueError, match=r"warm_start=True goes on .*Leave checkpoint out"):
+    with pytest.raises(ValueError, match=r"warm_start=True continues .*Leave checkpoint out"):
         model.fit(*table, checkpoint=path)
 
 
@@ -302,7 +302,7 @@ def test_state_that_is_no_numbers_is_told_and_costs_the_net_under_way_only(table
             **options,
         )  # fmt: skip
 
-    with pytest.warns(UserWarning, match="cannot hold a object. Training goes on") as told:
+    with pytest.warns(UserWarning, match="cannot hold a object. Training continues") as told:
         found = model().fit(*table, checkpoint=often(path))
     assert len(told) == 1
     assert_same(found, model().fit(*table))

@@ -302,7 +302,7 @@ def test_wrong_names_are_listed(names, message):
 
 def test_columns_that_were_not_there_are_ignored_with_a_word():
     encoder = TableEncoder().fit(FITTED)
-    with pytest.warns(UserWarning, match="not seen are ignored: 'x'"):
+    with pytest.warns(UserWarning, match="not seen in fit are ignored: 'x'"):
         found = encoder.transform(FITTED.assign(x=1.0))
     assert np.array_equal(found, encoder.transform(FITTED))
 

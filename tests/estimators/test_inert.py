@@ -42,7 +42,7 @@ ELSEWHERE = {
     "time_limit": "when training stops, if it would take longer",
     "warm_start": "what the next fit starts from",
     "device": "where it is computed",
-    "callbacks": "they hear of training, and may stop it",
+    "callbacks": "they follow training, and may stop it",
     "verbose": "what is shown",
 }
 OF_SOLVED_LAYERS = {"n_permutations", "lambda_init", "fit_intercept"}
@@ -183,7 +183,7 @@ def test_defaults_of_other_types_are_defaults(kind, options):
 
 def test_callbacks_that_nobody_calls_are_told_of(kind):
     model = kind(quality=["ridge"], callbacks=[EarlyStopping(3)], random_state=0)
-    text = r"callbacks hear of the training of nets, and quality=\['ridge'\] trains none"
+    text = r"callbacks follow the training of nets, and quality=\['ridge'\] trains none"
     with pytest.warns(UserWarning, match=text):
         fingerprint(model)
     fingerprint(model.set_params(callbacks=[]))  # nobody to tell: a warning would be an error

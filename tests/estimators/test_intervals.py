@@ -208,7 +208,7 @@ def test_loo_needs_the_closed_form(table):
         ValueError, match=r"method='loo' needs the closed-form output layer.*adacap"
     ):
         model.predict_interval(table[2], method="loo")
-    with pytest.raises(ValueError, match=r"nothing to make intervals from.*cv\+.*split.*loo"):
+    with pytest.raises(ValueError, match=r"cannot make intervals.*cv\+.*split.*loo"):
         model.predict_interval(table[2])
 
 

@@ -103,7 +103,7 @@ def test_columns_that_fit_has_not_seen_are_ignored_with_a_word(messy, tmp_path):
     expected = model.predict(frame[["size", "paid"]])
     model.save(tmp_path / "m.adacap")
     for one in (model, adacap.lite.load(tmp_path / "m.adacap")):
-        with pytest.warns(UserWarning, match="Columns that fit has not seen are ignored: 'colour'"):
+        with pytest.warns(UserWarning, match="Columns not seen in fit are ignored: 'colour'"):
             found = one.predict(frame[["colour", "paid", "size"]])
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 

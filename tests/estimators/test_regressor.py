@@ -90,7 +90,7 @@ def test_a_missing_or_extra_column_is_named(cells, make):
     fewer = {name: values for name, values in columns.items() if name != "city"}
     with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- city\n"):
         model.predict(make(fewer))
-    with pytest.warns(UserWarning, match="not seen are ignored: 'extra'"):
+    with pytest.warns(UserWarning, match="not seen in fit are ignored: 'extra'"):
         found = model.predict(make(columns | {"extra": columns["size"]}))
     np.testing.assert_array_equal(found, model.predict(make(columns)))
     renamed = fewer | {"citi": columns["city"]}

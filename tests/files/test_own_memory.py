@@ -104,7 +104,7 @@ def end_well(folder, runs: int) -> None:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert (run, done.returncode) == (run, 1), done.stderr
         assert "terminate" not in done.stderr
-        assert "lacks 2 of the 2 columns" in done.stderr
+        assert "is missing 2 of the 2 columns" in done.stderr
 
 
 def test_a_refused_table_ends_the_command_in_order(tmp_path, busy) -> None:

@@ -89,7 +89,7 @@ def test_parts_of_another_run_are_refused_or_dropped(tmp_path):
     parts.start(resume=False)
     parts.add(FIRST)
     other = Parts(tmp_path / "o.csv", {"interval": 0.8})
-    with pytest.raises(FileError, match="had another interval, so it cannot go on"):
+    with pytest.raises(FileError, match="had another interval, so it cannot resume"):
         other.start(resume=True)
     other.start(resume=False)
     assert other.n_rows == 0

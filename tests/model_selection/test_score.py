@@ -146,7 +146,7 @@ def test_a_signal_above_the_noise_is_told_if_there_is_memorisation():
         (Ridge(), "squard", ValueError, "loss must be one of auto, .*Did you mean 'squared'"),
         (Ridge(), "log_loss", ValueError, "loss='log_loss' does not suit Ridge"),
         (LogisticRegression(), "squared", ValueError, "does not suit LogisticRegression"),
-        (LinearSVC(), "auto", ValueError, "needs predict_proba, which LinearSVC lacks"),
+        (LinearSVC(), "auto", ValueError, "needs predict_proba, which LinearSVC does not have"),
         (StandardScaler(), "auto", TypeError, "got StandardScaler without predict"),
         (Ridge, "auto", TypeError, "got estimator class instead"),
     ],

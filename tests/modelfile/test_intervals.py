@@ -76,5 +76,5 @@ def test_parts_that_do_not_fit(model, name, change, message):
 
 
 def test_parts_of_no_meaning(model):
-    with pytest.raises(ModelFileError, match="no meaning"):
+    with pytest.raises(ModelFileError, match="unknown tensors"):
         restored(model, {"intervals.more": torch.ones(1)})

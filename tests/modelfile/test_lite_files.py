@@ -156,7 +156,7 @@ def test_another_backbone_than_the_saved_one(parts, tmp_path):
         model = copy.deepcopy(parts[0])
         model["groups"][0]["layers"] = other
         with pytest.raises(
-            ModelFileError, match=r"other features|no tensor|malformed|contradicts|not float32"
+            ModelFileError, match=r"different features|no tensor|malformed|contradicts|not float32"
         ):
             lite.load(write(tmp_path / "m", model, parts[1]))
 

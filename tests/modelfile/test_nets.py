@@ -85,7 +85,7 @@ def ones(*shape):
     [
         (lambda t: t.pop("backbone.0.bias"), r"no tensor backbone\.0\.bias"),
         (lambda t: t.pop("probe"), "no tensor probe"),
-        (lambda t: t.update(probe=t["probe"] + 1), "other features"),
+        (lambda t: t.update(probe=t["probe"] + 1), "different features"),
         (lambda t: t.update(probe=t["probe"] * np.nan), "probe holds NaN or infinite values"),
         (lambda t: t.update(probe=t["probe"].astype(float)), "probe is float64"),
         (lambda t: t.update(more=ones(1)), "the network has no tensor"),

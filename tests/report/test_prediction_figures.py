@@ -64,7 +64,7 @@ def test_a_model_without_intervals_says_why():
     case = split(AdaCapRegressor(scheme="plain", validation=0.0, **TINY), X, y)
     found = predictions(case.model, case.X_test, case.y_test)
     assert found.lower is found.upper is None
-    assert "nothing to make intervals from" in found.reason
+    assert "cannot make intervals" in found.reason
     assert interval_coverage(case.model, case.X_test, case.y_test) is None
 
 

@@ -90,7 +90,9 @@ def test_remarks_compare_with_baselines(regression):
         scored("random forest", losses - noise.mean() + noise - 0.02),  # better by a hair
     ]
     text = remarks(regression.model, own, rows)
-    assert text[0].startswith("This table is noisy, or lacks what matters: 70 % of the variance")
+    assert text[0].startswith(
+        "This table is noisy, or important columns are missing: 70 % of the variance"
+    )
     error = {row.method: f"{row.scores['RMSE']:.4g}" for row in [own, *rows]}
     ours = error["AdaCapRegressor"]
     assert (
@@ -138,7 +140,7 @@ def test_remarks_on_classes_without_a_pattern():
     own = model_scores(case.model, case.X_test, case.y_test)
     text = " ".join(remarks(case.model, own))
     if own.scores["AUC"] < 0.6:
-        assert "Classes are hardly told apart" in text
+        assert "Classes are hardly distinguished" in text
     if case.model.capacity().holdout_p_value > 0.05:
         assert "no nearer to the labels than to labels in random order" in text
     assert own.scores["AUC"] < 0.6 or case.model.capacity().holdout_p_value > 0.05

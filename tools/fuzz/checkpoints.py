@@ -1,4 +1,4 @@
-"""Hostile checkpoints: a fit goes on from one, or warns that it is damaged and starts anew.
+"""Hostile checkpoints: a fit resumes from one, or warns that it is damaged and starts over.
 
 A case takes the checkpoint of a fit that was interrupted, changes it (bytes, values of its JSON,
 header or numbers of its tensors), gives it right checksums, and fits. A checkpoint that is not used
@@ -197,7 +197,7 @@ def case(draw: random.Random) -> str:
     is_foreign = "is not a checkpoint of adacap" in said
     assert left == (["c.checkpoint"] if is_foreign else []), f"left behind: {left}"
     is_same = np.array_equal(found, source.expected)
-    if "starts anew" in said or is_foreign:
+    if "starts over" in said or is_foreign:
         return "not used" if is_same else other_pieces(said)
     assert found.shape == source.expected.shape
     return "same" if is_same else "other"

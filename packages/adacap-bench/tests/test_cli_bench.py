@@ -128,7 +128,7 @@ def test_an_interrupted_run_says_how_to_go_on(call, monkeypatch):
     monkeypatch.setattr("adacap_bench.runner.run", lambda *a, **k: interrupted)
     result = call("run")
     assert result.exit_code == 130
-    assert "Interrupted; the same command goes on from here." in result.stdout
+    assert "Interrupted; run the same command to resume." in result.stdout
 
 
 @pytest.mark.parametrize(

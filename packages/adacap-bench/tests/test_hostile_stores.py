@@ -85,7 +85,7 @@ def test_the_command_line_ends_with_a_sentence(path, command):
 def test_a_store_without_a_column_says_which(path):
     with sqlite3.connect(path) as db:
         db.execute("ALTER TABLE records DROP COLUMN attempts")
-    with pytest.raises(StoreError, match=r"results\.sqlite is damaged.*lack the column 'attempts'"):
+    with pytest.raises(StoreError, match=r"results\.sqlite is damaged.*have no column 'attempts'"):
         Store(path)
 
 

@@ -321,7 +321,7 @@ def test_other_kinds_stay_aside(frame: pd.DataFrame) -> None:
 def test_misuse_is_named(frame: pd.DataFrame, table: ScoreTable) -> None:
     with pytest.raises(ValueError, match=r"Unknown metric 'rsme'\. Did you mean 'rmse'"):
         from_frame(frame, "rsme")
-    with pytest.raises(ValueError, match="The frame lacks kind, seed"):
+    with pytest.raises(ValueError, match="The frame does not have kind, seed"):
         from_frame(frame.drop(columns=["kind", "seed"]))
     with pytest.raises(ValueError, match="The frame has no column 'test_rmse'"):
         from_frame(frame.drop(columns="test_rmse"))

@@ -141,7 +141,7 @@ def test_the_file_is_in_write_ahead_mode(store):
 
 
 def test_a_reader_never_makes_a_file(tmp_path):
-    with pytest.raises(StoreError, match=r"no store at .*absent.sqlite. Make one by 'adacap"):
+    with pytest.raises(StoreError, match=r"no store at .*absent.sqlite. Make one with 'adacap"):
         Store(tmp_path / "absent.sqlite", read_only=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -54,9 +54,9 @@ def advise(
 ) -> Advice:
     """Say in seconds what a table is like, and whether AdaCap, a linear model or trees should win.
 
-    Cheap stand-ins of each kind are compared out of fold, a few times over; what they say is mended
-    by, and blended with, what the benchmark found on tables like this one. Nothing is trained for
-    use: fit the winner yourself, and compare with ``adacap evaluate`` where it matters.
+    Cheap stand-ins of each kind are compared out of fold, a few times over; their result is
+    corrected by, and combined with, what the benchmark found on tables like this one. Nothing is
+    trained for use: fit the winner yourself, and compare with ``adacap evaluate`` where it matters.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def advise(
     y : array-like of shape (n_rows,)
         One target.
     task : {"auto", "regression", "classification"}, default="auto"
-        ``"auto"`` takes text and booleans for labels, numbers for quantities.
+        ``"auto"`` treats text and booleans as labels, numbers as quantities.
     random_state : int, default=0
         Seed of the rows that are drawn, of folds and of forests.
     facts : sequence of Fact, optional
@@ -104,7 +104,7 @@ def advise(
     rows = _drawn(table.n_rows, random_state)
     part, seen = table.take(rows), values[rows]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of columns: they are told below
+        warnings.simplefilter("ignore", UserWarning)  # about columns: they are reported below
         fitted = codec.fit(seen)
         coded = fitted.encode(seen)
         encoder = TableEncoder()
@@ -164,7 +164,7 @@ def _refuse(table: Table, y: npt.NDArray[Any]) -> None:
         raise ValueError(f"y has {len(y)} values, but the table has {table.n_rows} rows.")
     if len(y) < _LEAST_ROWS:
         raise ValueError(
-            f"advise needs at least {_LEAST_ROWS} rows to compare models on, got {len(y)}. Of so "
+            f"advise needs at least {_LEAST_ROWS} rows to compare models on, got {len(y)}. For so "
             "few rows take a linear model, and leave-one-out errors: adacap.model_selection."
         )
     if len(np.unique(y)) < 2:
@@ -195,7 +195,7 @@ def _explained(quick: Quick, coded: npt.NDArray[Any], loss: str) -> dict[str, fl
 
 
 def fact_of(quick: Quick, n_rows: int, n_features: int, coded: Any, loss: str) -> Fact:
-    """What the quick comparison says of a table, as the facts of the benchmark say it."""
+    """The quick comparison of a table, in the form of the benchmark's facts."""
     return Fact(
         "this table",
         n_rows,
@@ -244,7 +244,8 @@ def _reasons(winner: str, expected: dict[str, Expected], found: dict[str, Any]) 
     elif found["task"] == "classification":
         yield "The benchmark's facts are about regression: the quick comparison stands alone."
     if found["n_target_outliers"]:
-        yield f"{found['n_target_outliers']:,} targets lie far from all others and rule the fit."
+        n_far = found["n_target_outliers"]
+        yield f"{n_far:,} targets lie far from all others and dominate the fit."
     if found["transform"] is not None:
         yield _on_transform(found["transform"], found["skew"])
     cost = expected[winner].seconds

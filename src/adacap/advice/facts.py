@@ -30,7 +30,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _MOST = 1.5  # of a logarithm of a ratio: beyond that, how far behind does not matter
-_LEAST_ERROR = 0.01  # of a logarithm: no quick comparison is surer than that
+_LEAST_ERROR = 0.01  # of a logarithm: no quick comparison is more certain than that
 _WIDTH = 1.0  # distance at which a task counts 0.6 of one that is alike
 _FLOOR = 0.05  # what a task counts at least
 _LEAST_OFF, _MORE_OFF = 0.02, 0.4  # of a logarithm: scatter of a quick comparison, and per size
@@ -71,7 +71,7 @@ class Fact:
 
     @property
     def place(self) -> Floats:
-        """Where the table stands among others."""
+        """Position of the table among others."""
         return np.array([
             math.log10(self.n_rows),
             math.log10(self.n_features) if self.n_features else 0.0,
@@ -82,7 +82,7 @@ class Fact:
 
 
 class Blended(NamedTuple):
-    """What two witnesses say together of a logarithm of a ratio, and each alone."""
+    """Two estimates of a log ratio, combined and each alone."""
 
     log_ratio: float
     standard_error: float
@@ -109,12 +109,12 @@ def nearest_facts(own: Fact, facts: Sequence[Fact], n: int = 3) -> tuple[Fact, .
 
 
 def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) -> Blended:
-    """Ratio of a kind's error to AdaCap's: the quick one, mended and blended by the facts.
+    """Ratio of a kind's error to AdaCap's: the quick one, corrected by the benchmark's facts.
 
-    The quick comparison is mended by the factor between what it said of tasks like this one and
-    what came true; it is as sure as its standard error and the scatter around that factor. What
-    the benchmark found on tasks like this one is a second witness, as sure as its scatter. They
-    are weighed by precision.
+    The quick comparison is corrected by the factor between what it predicted for tasks like this
+    one and what came true; its variance is that of the comparison plus the scatter around that
+    factor. What the benchmark found on tasks like this one is a second estimate with its own
+    scatter. Both are weighted by precision.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) 
     error : float
         Standard error of the quick comparison.
     facts : sequence of Fact
-        None for tables that the benchmark has no like of.
+        None for tables unlike any of the benchmark.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _weights(own: Fact, facts: Sequence[Fact]) -> Floats:
 
 
 def _unit(quick: Any) -> Any:
-    """By how much the benchmark differs from a quick comparison: more where that says more."""
+    """By how much the benchmark differs from a quick comparison: more for larger differences."""
     return _LEAST_OFF + _MORE_OFF * np.abs(quick)
 
 

@@ -41,7 +41,7 @@ N_FOLDS = 5
 _KERNEL = KernelSettings(n_steps=60, most_trained=120, most_solved=1000)
 _BOOSTING = BoostingSettings(n_trees=100, rate=0.2)
 _N_TREES = 40
-_MANY_CELLS = 20_000  # of encoded rows, from which on one repetition takes seconds
+_MANY_CELLS = 20_000  # of encoded rows; above it, one repetition takes seconds
 
 _FIT: dict[str, Callable[[FoldData], tuple[Any, ...]]] = {
     "ridge": fit_linear,
@@ -111,7 +111,7 @@ def compare_quickly(
     seed: int = 0,
     on_fit: Callable[[int, int, str], None] | None = None,
 ) -> Quick:
-    """Fit the stand-ins in folds, and score each where it has not looked.
+    """Fit the stand-ins in folds, and score each on rows it has not seen.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _strata(targets: Tensor, loss: str) -> Codes | None:
 
 
 def _scored(targets: Tensor, loss: str) -> Floats:
-    """Targets as errors are taken of them: classes as shares of 0 and 1."""
+    """Targets in the form errors need: classes as shares of 0 and 1."""
     coded = (targets + 1) / 2 if loss == "bce" else targets
     return np.asarray(coded.double().numpy())
 
@@ -194,8 +194,8 @@ def _errors(
 ) -> dict[str, Floats]:
     """Error of each member and of the blend, fold by fold.
 
-    Outputs for classes are scaled by the temperature that the other folds ask for, as whoever uses
-    their probabilities would do.
+    Outputs for classes are scaled by the temperature that the other folds ask for, as a user of the
+    probabilities would do.
     """
     blended = _blend([outputs[name] for name in ADACAP], targets, fold, loss)
     every = {**outputs, "adacap": blended}

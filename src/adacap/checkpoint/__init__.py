@@ -1,4 +1,4 @@
-"""Work that outlives the process: a long fit writes what it has, and goes on from there."""
+"""Work that outlives the process: a long fit saves what it has, and resumes from there."""
 
 from adacap.checkpoint.journal import Checkpoint
 

@@ -94,7 +94,7 @@ def _part(name: str, part: Part, tensors: dict[str, Any]) -> Part:
         for key, (json, n) in part["units"].items()
     }
     for unit in units.values():
-        unpack(unit)  # whoever asks for it later meets no error
+        unpack(unit)  # so that later access cannot fail
     return {**part, "units": units}
 
 

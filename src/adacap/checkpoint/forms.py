@@ -1,4 +1,4 @@
-"""Whether a value from a file has the form of another one, which this process made."""
+"""Whether a value from a file has the same form as one that this process made."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ __all__ = ["Checkpoint"]
 
 
 class Checkpoint:
-    """A file from which a fit goes on that was killed.
+    """A file from which a killed fit resumes.
 
-    Give its path to ``fit``; this class is for who wants to choose how often it is written, or
-    when it is removed. Pieces of work are kept under names, each when it is done or as far as it
-    has come. Piece by piece a fit is the same every time, so what was done need not be done again.
+    Pass its path to ``fit``; use this class to choose how often it is written, or when it is
+    removed. Pieces of work are kept under names, each when it is done or as far as it has come.
+    Piece by piece a fit is the same every time, so what was done need not be done again.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Checkpoint:
 
     def _warn_damaged(self, why: str) -> None:
         warn_caller(
-            f"The checkpoint {self.path} is damaged and not used, the fit starts anew: {why}."
+            f"The checkpoint {self.path} is damaged and not used, the fit starts over: {why}."
         )
 
     @property
@@ -122,7 +122,7 @@ class Checkpoint:
         return list(self._parts.get(self.part, {}).get("seeds", ()))
 
     def begin(self, fingerprint: Mapping[str, str], seeds: Sequence[int]) -> float:
-        """Take up what is there, if it is of the same fit.
+        """Load what is there, if it belongs to the same fit.
 
         Parameters
         ----------
@@ -133,12 +133,12 @@ class Checkpoint:
         Returns
         -------
         float
-            Seconds spent before; 0 for a fit that starts anew.
+            Seconds spent before; 0 for a fit that starts over.
         """
         old = self._parts.get(self.part)
         if old is not None and (others := _differ(old["fingerprint"], fingerprint)):
             warn_caller(
-                f"The checkpoint {self.path} is not used, the fit starts anew: it is of a fit with "
+                f"The checkpoint {self.path} is not used, the fit starts over: it is of a fit with "
                 f"another {', '.join(others)}."
             )
             old = None
@@ -160,7 +160,7 @@ class Checkpoint:
         return None if packed is None else unpack(packed)
 
     def discard(self, key: str) -> None:
-        """Forget a piece of work that is not what its reader needs, with all others; warn."""
+        """Discard a piece of work that its reader cannot use, with all others, and warn."""
         with self._lock:
             self._parts[self.part]["units"].clear()
         self._warn_damaged(f"it holds no {key.split()[0]} of this fit")
@@ -192,7 +192,7 @@ class Checkpoint:
             file.write(self.path, self._parts)
         except OSError as error:
             self._is_on = False
-            warn_caller(f"The fit goes on, but its checkpoint cannot be written: {error}.")
+            warn_caller(f"The fit continues, but its checkpoint cannot be written: {error}.")
         self._written = time.perf_counter()
 
     def end(self) -> None:

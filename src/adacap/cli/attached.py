@@ -27,7 +27,7 @@ _INSTALL = "pip install adacap-bench"
 class Commands(TyperGroup):
     """The library's own commands, then those of ``adacap-bench`` and of others.
 
-    Contexts and commands are typer's, which names their types in no public place.
+    Contexts and commands are typer's, whose types are not public.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -36,7 +36,7 @@ class Commands(TyperGroup):
         return list(dict.fromkeys(found))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Look among the own commands first: an attached one replaces none of them."""
+        """Look among adacap's own commands first: an attached one cannot replace them."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
@@ -55,7 +55,7 @@ def _load(entry: EntryPoint) -> Any:
     except ImportError as error:
         package = entry.dist.name if entry.dist else entry.value
         text = f"adacap {entry.name} comes with {package}, which cannot be imported: {error}."
-        return _refusal(entry.name, f"{text} Install it anew.", f"Broken: {error}.")
+        return _refusal(entry.name, f"{text} Reinstall it.", f"Broken: {error}.")
 
 
 def _missing(name: str) -> Any:

@@ -32,10 +32,11 @@ def calibrate(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take errors on fresh rows, so that intervals promise their coverage.
+    """Compute errors on fresh rows, so that intervals have guaranteed coverage.
 
     The rows must be new to the model: neither trained on nor used to choose it. Predictions stay as
-    they are; the probabilities of a classifier get a new temperature. A signed file is signed anew.
+    they are; the probabilities of a classifier get a new temperature. A signed file is signed
+    again.
     """
     from adacap.cli.loading import load_model, read_key
     from adacap.files import check_writable
@@ -46,7 +47,7 @@ def calibrate(
     estimator = load_model(model, key_file)
     key = read_key(key_file)
     if key is None and read(model).comment:
-        raise UsageError(f"{model} is signed. Give its key, to sign it anew: --key-file FILE.")
+        raise UsageError(f"{model} is signed. Give its key, to sign it again: --key-file FILE.")
     X, y, groups = _rows(estimator, data, target or [], group)
     estimator.calibrate(X, y, groups=groups)
     estimator.save(place, force=force or output is None, key=key)

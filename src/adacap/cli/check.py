@@ -47,9 +47,10 @@ def check(
     date_format: DateFormat = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which columns have moved since training, and rows whose intervals not to trust.
+    """Show which columns have moved since training, and which rows' intervals not to trust.
 
-    No target is needed. The model must have been fitted by a version that keeps what is needed.
+    No target is needed. The model must have been fitted by a version that keeps the summaries this
+    needs.
     """
     from adacap.cli.loading import load_model
     from adacap.drift import check_drift

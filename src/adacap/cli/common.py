@@ -45,8 +45,8 @@ TimeColumn = Annotated[
 ]  # fmt: skip
 Keep = Annotated[
     str | None,
-    typer.Option("--keep", help="Of the columns of --group and --time, those to learn from all "
-                 "the same, with a comma.", rich_help_panel=_ROWS),
+    typer.Option("--keep", help="Of the columns of --group and --time, those to learn from "
+                 "anyway, comma-separated.", rich_help_panel=_ROWS),
 ]  # fmt: skip
 KeyFile = Annotated[
     Path | None,
@@ -74,13 +74,13 @@ DateFormat = Annotated[
 
 
 class UsageError(ValueError):
-    """The command line asks for something that is not there: exit code 2."""
+    """The command line asks for something that does not exist: exit code 2."""
 
 
 def exit_code(error: BaseException) -> int:
     """The rule of every command: 2 if the command line is wrong, 1 if the input or the work failed.
 
-    A file that is not there, or an output that cannot be written, is a wrong command line.
+    A missing file, or an output that cannot be written, is a wrong command line.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-# What warnings for programmers say, in words for those who do not program.
+# Warnings for programmers, reworded for users of the command line.
 _PLAIN_WORDS = {
     "are trained one by one, since": "The nets are trained one after the other, not all at once, "
     "which takes longer.",
@@ -126,7 +126,7 @@ _PLAIN_WORDS = {
 
 
 def _show_each_once() -> Callable[..., None]:
-    """Shower of warnings: each text once, however many nets say it."""
+    """Function that shows each warning once, however many nets raise it."""
     shown: set[str] = set()
 
     def show(message: Warning | str, *args: Any, **more: Any) -> None:
@@ -151,14 +151,14 @@ def say(text: str = "", as_json: bool = False) -> None:
 
 
 def _lines(text: str) -> str:
-    """Text of some lines, with nothing in it that a terminal obeys."""
+    """Text of some lines, without control characters."""
     return visible(text, kept="\n\t")
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON; a number that is not finite becomes null.
 
-    What a terminal would obey is escaped, as JSON can: the text that is read is the same.
+    Control characters are escaped, as JSON allows: a reader gets the same text.
     """
     text = json.dumps(_finite(data), indent=2, ensure_ascii=False)
     typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
@@ -188,7 +188,7 @@ def print_table(
 
 
 def shares(text: str | None, option: str, example: str) -> list[float]:
-    """Numbers between 0 and 1 that an option names, with commas.
+    """Numbers between 0 and 1 of an option, comma-separated.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def _meant(value: float, option: str, example: str) -> str:
 
 
 def split_names(texts: Iterable[str], source: Source, what: str = "column") -> list[str]:
-    """Names of columns given with commas, or one name that holds a comma itself."""
+    """Comma-separated names of columns, or one name that contains a comma."""
     found: list[str] = []
     for text in texts:
         own = [text] if text in source.names else [part.strip() for part in text.split(",")]
@@ -234,7 +234,7 @@ def split_names(texts: Iterable[str], source: Source, what: str = "column") -> l
 def text_options(
     separator: str | None, decimal: str | None, encoding: str | None, date_format: str | None
 ) -> TextOptions:
-    """What the user says of a text file, checked."""
+    """The user's options for a text file, checked."""
     from adacap.files import TextOptions
     from adacap.files.sniff import SPACES
 
@@ -248,7 +248,7 @@ def text_options(
 
 
 def _encoding(name: str) -> str:
-    """Python's name of an encoding; codecs that turn no bytes into text, as rot13, are none."""
+    """Python's name of an encoding; codecs that do not decode bytes, such as rot13, are refused."""
     import codecs
 
     try:

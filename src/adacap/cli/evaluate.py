@@ -57,7 +57,7 @@ def evaluate(
     data: Data,
     target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
     against: Annotated[
-        str, typer.Option(help="Methods, with commas, such as ridge,rf,svm; more by adacap-bench.")
+        str, typer.Option(help="Methods, such as ridge,rf,svm; adacap-bench adds more.")
     ] = "ridge,rf",
     splits: Annotated[int, typer.Option(min=1, help="Random splits.")] = 10,
     test_size: Annotated[

@@ -51,7 +51,7 @@ def explain(
         typer.Option(help="Table to compare with, such as that of fit.", show_default="DATA"),
     ] = None,
     id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, with commas.")
+        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or permutation.")] = "auto",
     permutations: Annotated[

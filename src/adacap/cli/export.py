@@ -31,7 +31,7 @@ def export(
     model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
     onnx: Annotated[Path, typer.Option(help="ONNX file to write.")],
     data: Annotated[
-        Path | None, typer.Option(help="Table to check on; made-up rows by default.")
+        Path | None, typer.Option(help="Table to check on; synthetic rows by default.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="float64 or float32, of numbers.")] = "float64",
     missing_text: Annotated[str, typer.Option(help="String for a missing text cell.")] = "",
@@ -44,7 +44,7 @@ def export(
 ) -> None:
     """Write a model as one ONNX graph of preprocessing, networks and output layer.
 
-    The graph is run by onnxruntime and compared with the model; what differs is not written.
+    The graph is run by onnxruntime and compared with the model; it is not written if it differs.
     """
     from adacap.cli.loading import load_model
     from adacap.exceptions import AdaCapError, suggest
@@ -110,10 +110,10 @@ def _outputs(estimator: Any, coverage: Any) -> list[str]:
 def _rows(estimator: Any, data: Path | None) -> tuple[Any, str]:
     """Rows to compare graph and model on."""
     if data is None:
-        from adacap.cli.made_up import made_up_rows
+        from adacap.cli.made_up import synthetic_rows
 
-        rows = made_up_rows(estimator.encoder_)
-        return rows, f"{len(rows)} made-up rows"
+        rows = synthetic_rows(estimator.encoder_)
+        return rows, f"{len(rows)} synthetic rows"
     from adacap.cli.loading import file_kinds, find_columns
     from adacap.files import open_table
 

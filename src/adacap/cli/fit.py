@@ -49,7 +49,7 @@ Data = Annotated[
     ),
 ]
 TargetOption = Annotated[
-    str, typer.Option("--target", "-t", help="Column to predict; several with commas.")
+    str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
 ]
 TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
 MethodOption = Annotated[
@@ -70,11 +70,11 @@ TargetTransform = Annotated[
     typer.Option(help="Of a skewed target: log, yeo-johnson, none, or auto, found out of fold.",
                  show_default="none"),
 ]  # fmt: skip
-Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, with commas.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")]
 CheckpointOption = Annotated[
     Path | None,
     typer.Option(
-        help="File for what is done so far: the same command goes on from it after a crash. "
+        help="File for the work done so far: the same command resumes from it after a crash. "
         "Removed when the model is saved."
     ),
 ]
@@ -94,7 +94,7 @@ class Outcome:
 
     ``facts`` is what ``--json`` prints, ``scorer`` the model that was scored, ``rows`` those that
     the model was fitted on, and the two parts that the scorer was fitted and tested on;
-    ``checkpoint`` is to be removed when all is written.
+    ``checkpoint`` is removed when everything is written.
     """
 
     model: Any
@@ -117,7 +117,7 @@ def fit(
     n_estimators: Members = None,
     target_transform: TargetTransform = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds for training in all.")
+        float | None, typer.Option(min=0.1, help="Seconds for all training.")
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
@@ -163,7 +163,7 @@ def fit(
     if checkpoint is not None:
         check_writable(checkpoint, force=True)
         if checkpoint.exists():
-            note(f"Going on from the checkpoint {checkpoint}.")
+            note(f"Resuming from the checkpoint {checkpoint}.")
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
@@ -203,7 +203,7 @@ def fit(
 
 
 def _refuse_same(**paths: Path) -> None:
-    """Refuse one file in two roles, of which the later would replace the earlier."""
+    """Refuse one file in two roles, where the later would replace the earlier."""
     seen: dict[Path, str] = {}
     for role, path in paths.items():
         other = seen.setdefault(path.resolve(), role)
@@ -287,7 +287,7 @@ def _fit_rows(
 
 
 def _scores(model: Any, loaded: Loaded, train: Any, test: Any) -> dict[str, dict[str, float]]:
-    """Scores of the model and of what to beat, the model first."""
+    """Scores of the model and of the baselines, the model first."""
     from adacap.report import baseline_scores, model_scores
 
     X, y = loaded.X, loaded.target.y
@@ -299,14 +299,14 @@ def _scores(model: Any, loaded: Loaded, train: Any, test: Any) -> dict[str, dict
 
 
 def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
-    """How often intervals held on the test part, and how wide they are."""
+    """How often intervals covered the test rows, and how wide they are."""
     import numpy as np
 
     if loaded.target.task == "classification":
         return None
     try:
         method = model.intervals_.resolve("auto")
-    except ValueError:  # a model without anything to make intervals from
+    except ValueError:  # a model without intervals
         return None
     bounds = model.predict_interval(loaded.X.take(test), coverage=_COVERAGE)
     y = loaded.target.y[test]
@@ -390,7 +390,7 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
 
 
 def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:
-    """What becomes of the columns that are not taken as they stand."""
+    """What becomes of the columns that are changed or dropped."""
     from adacap.cli.models import build, column_doubts, fitted_encoder
     from adacap.tables.telling import tell, told_table
 

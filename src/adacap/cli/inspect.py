@@ -37,7 +37,7 @@ def inspect(
     key_file: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a model file holds: what it is, its columns, λ, training, versions, sizes.
+    """Show what a model file holds: the model, its columns, λ, training, versions, sizes.
 
     With --no-capacity torch is not loaded.
     """
@@ -95,7 +95,7 @@ def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
 
 
 def _closed_form(file: ModelFile) -> tuple[float | None, float | None]:
-    """λ and effective degrees of freedom, of a blend as training read them."""
+    """λ and effective degrees of freedom; for a blend, as measured in training."""
     if file.readings is not None:
         return file.readings.lambda_, file.readings.effective_dof
     members = file.description["members"]
@@ -105,7 +105,7 @@ def _closed_form(file: ModelFile) -> tuple[float | None, float | None]:
 
 
 def _intervals(file: ModelFile) -> str | None:
-    """What intervals, or sets of classes, of 90 % rest on and promise; None without any."""
+    """What 90 % intervals, or sets of classes, are based on and guarantee; None without any."""
     from adacap.modelfile.lite_intervals import promise
 
     return promise(file, 0.9)

@@ -51,9 +51,9 @@ def load_model(path: Path, key_file: Path | None = None) -> Any:
 
 
 def find_columns(model: Any, source: Source) -> list[str] | None:
-    """Columns of a table that the model takes; None if it goes by position.
+    """Columns of a table that the model takes; None if it takes them by position.
 
-    One that the model has dropped may be absent.
+    A column that the model dropped may be absent.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
         lines.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
     more = ", …" if len(missing) > _MOST_SHOWN else ""
     raise FileError(
-        f"{source.path} lacks {len(missing)} of the {len(names)} columns that the model was "
+        f"{source.path} is missing {len(missing)} of the {len(names)} columns that the model was "
         f"trained on: {', '.join(lines)}{more}. A column without values may stand in for one that "
         "is not known."
     )
@@ -85,8 +85,8 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
 def file_kinds(model: Any, columns: Sequence[str], has_format: bool = False) -> dict[str, str]:
     """Kind in which to read each column of a text file that the model takes.
 
-    What ``fit`` read from text is given as text again, and so read by the same rule; dates are not,
-    where the user says how they are written.
+    What ``fit`` read from text is passed as text again, and so read by the same rule; dates are
+    not, if the user gives their format.
     """
     plans = list(model.encoder_.columns_)
     if model.encoder_.names_ is not None:
@@ -120,7 +120,7 @@ def output_columns(model: Any, X: Any, asked: Asked) -> dict[str, Any]:
 def _columns_beside(
     model: Any, X: Any, asked: Asked, shape: tuple[int, int]
 ) -> dict[tuple[str, str], Any]:
-    """Bounds and quantiles ``(n, n_targets)``, by their kind and what tells several apart."""
+    """Bounds and quantiles ``(n, n_targets)``, by kind and distinguishing suffix."""
     found: dict[tuple[str, str], Any] = {}
     if asked.coverages:
         bounds = model.predict_interval(X, list(asked.coverages)).reshape(*shape, -1, 2)

@@ -1,4 +1,4 @@
-"""Rows that fit a model's columns, for checks without data."""
+"""Synthetic rows that fit a model's columns, for checks without data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["made_up_rows"]
+__all__ = ["synthetic_rows"]
 
 _N_ROWS = 256
 _DAY = 86_400.0
 
 
-def made_up_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
+def synthetic_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
     """Arrow table of numbers, levels, dates, missing cells and levels never seen.
 
     Parameters
@@ -25,7 +25,7 @@ def made_up_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
     >>> from adacap.estimators import TableEncoder
     >>> from adacap.tables.table import read_table
     >>> encoder = TableEncoder().fit(read_table([[1.0, "a"], [2.0, "b"], [4.0, "a"]]))
-    >>> made_up_rows(encoder, 4).shape
+    >>> synthetic_rows(encoder, 4).shape
     (4, 2)
     """
     rng = np.random.default_rng(seed)

@@ -73,7 +73,7 @@ def build(
 
 
 def _set_transform(model: Any, kind: str) -> None:
-    """Transform of the target, where the model has such a thing."""
+    """Transform of the target, where the model supports it."""
     if "target_transform" not in model.get_params(deep=False):
         what = "classes" if hasattr(model, "predict_proba") else type(model).__name__
         raise UsageError(f"--target-transform {kind} has no meaning for {what}. Leave it out.")
@@ -96,7 +96,7 @@ def describe(model: Any, n_rows: int, dependence: dict[str, Any] | None = None) 
 
 
 def trains_nets(model: Any, n_rows: int) -> bool:
-    """Whether a fit on so many rows trains nets, whose steps can be shown."""
+    """Whether a fit on this many rows trains nets, whose steps can be shown."""
     from adacap.estimators.quality import plan_of
 
     return plan_of(model, n_rows).has_nets
@@ -114,7 +114,7 @@ def _row_split(model: Any, n_rows: int, dependence: dict[str, Any] | None) -> An
 
 @contextmanager
 def enough_rows(model: Any, n_rows: int) -> Iterator[None]:
-    """Where there are fewer rows than folds, the way out that the command line has."""
+    """For fewer rows than folds, an error with the command-line option that helps."""
     try:
         yield
     except ValueError as error:
@@ -168,7 +168,7 @@ def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
 
 
 def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:
-    """Sentence about test rows that are training rows too; empty if they are few."""
+    """Sentence about test rows that are also training rows; empty if they are few."""
     from adacap.tables.table import read_table
 
     keys = read_table(X).row_keys()
@@ -179,7 +179,7 @@ def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:
     if n_twice <= 0.01 * len(test):
         return ""
     return (
-        f"{n_twice:,} of the {len(test):,} test rows stand in the training part too, with the same "
+        f"{n_twice:,} of the {len(test):,} test rows are in the training part too, with the same "
         "target: scores may be too good. Remove repeated rows, if they are copies."
     )
 

@@ -57,20 +57,18 @@ def predict(
     ] = None,
     sets: Annotated[
         str | None,
-        typer.Option("--set", help="Coverage of sets of classes, such as 0.9; of a classifier."),
+        typer.Option("--set", help="Coverage of sets of classes, such as 0.9; classes only."),
     ] = None,
     id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, with commas.")
+        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
     ] = None,
     keep_columns: Annotated[
         bool, typer.Option("--keep-columns", help="Keep all columns of the table.")
     ] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with what an interrupted run has done.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.1, help="Seconds to predict for; --resume goes on later."),
+        typer.Option(min=0.1, help="Seconds to predict for; continue later with --resume."),
     ] = None,
     escape_formulas: Annotated[
         bool,
@@ -133,7 +131,7 @@ def predict(
         raise KeyboardInterrupt(_kept(parts, job.source)) from None
     except typer.Exit:
         raise
-    except (OSError, MemoryError) as error:  # a full disk: what is done can be gone on with
+    except (OSError, MemoryError) as error:  # a full disk: what is done can be resumed
         if to_stdout or isinstance(error, OutputError | FileNotFoundError):
             parts.discard()
             raise
@@ -170,7 +168,7 @@ def predict(
 
 
 def _print_file(path: Path) -> None:
-    """Copy a file to standard output; what is said goes to standard error."""
+    """Copy a file to standard output; messages go to standard error."""
     import shutil
 
     with open(path, "rb") as file:
@@ -178,7 +176,7 @@ def _print_file(path: Path) -> None:
 
 
 def _speed(n_rows: int, n_now: int, predicting: float, all_in_all: float) -> str:
-    """Rows per second of predicting alone; loading model and libraries is told apart.
+    """Rows per second of predicting alone; loading model and libraries is reported separately.
 
     Examples
     --------
@@ -200,14 +198,14 @@ def _one_or_all(coverages: tuple[float, ...]) -> Any:
 
 
 def _kept(parts: Parts, source: Source) -> str:
-    """What is left of a run that ended early."""
+    """What remains of a run that ended early."""
     if not parts.n_rows:
         parts.discard()
         return "no row was predicted, and nothing was written"
     of = f" of {source.n_rows:,}" if source.n_rows else ""
     return (
         f"{parts.n_rows:,}{of} rows are done and kept in {parts.folder}. The same command with "
-        "--resume goes on from there; without it starts anew"
+        "--resume continues from there; without it, it starts over"
     )
 
 
@@ -247,7 +245,7 @@ class Job:
             self.features = [name for name in self.source.names if name not in named]
 
     def parts(self, output: Path, batch_rows: int | None) -> Parts:
-        """Where finished batches are kept, and by what an earlier run is known again."""
+        """Where finished batches are kept, and how an earlier run is recognised."""
         from adacap.files import BATCH_ROWS, Parts, fingerprint
 
         self.rows = batch_rows or BATCH_ROWS
@@ -262,7 +260,7 @@ class Job:
         return Parts(output, settings)
 
     def run(self, parts: Parts, time_limit: float | None = None) -> bool:
-        """Predict what is not there yet; False if the time limit ended it before the last row."""
+        """Predict the rows that are left; False if the time limit ended it before the last row."""
         from adacap.cli.loading import file_kinds
         from adacap.files import FileError
         from adacap.progress import Steps
@@ -273,7 +271,7 @@ class Job:
         batches = self.source.batches(columns, kinds=kinds, rows=self.rows, start=parts.n_rows)
         total = self.source.n_rows
         start = time.perf_counter()
-        with Steps(self.verb, total=total, begun_with=parts.n_rows) as steps:
+        with Steps(self.verb, total=total, start=parts.n_rows) as steps:
             for batch in batches:
                 if time_limit is not None and time.perf_counter() - start > time_limit:
                     return False
@@ -286,7 +284,7 @@ class Job:
         return True
 
     def first_rows(self, most: int) -> Any:
-        """So many rows of the table at most, as the model takes them."""
+        """At most this many rows of the table, as the model takes them."""
         from adacap.cli.loading import file_kinds
         from adacap.files import FileError
 
@@ -337,7 +335,7 @@ def as_matrix(X: Any) -> Any:
 
 
 def _interval_method(model: Any, asked: Asked) -> str:
-    """Method by which this model makes intervals or sets, or the way to a model that can."""
+    """Method by which this model makes intervals or sets, or an error that says how to get one."""
     is_classifier, name = hasattr(model, "predict_proba"), type(model).__name__
     if is_classifier and (asked.coverages or asked.quantiles):
         option = "--interval" if asked.coverages else "--quantiles"
@@ -358,7 +356,7 @@ def _interval_method(model: Any, asked: Asked) -> str:
 
 
 def _promises(model: Any, asked: Asked) -> list[str] | None:
-    """What the intervals or sets of each coverage rest on and promise."""
+    """What the intervals or sets of each coverage are based on and guarantee."""
     data = model.sets_ if asked.sets else model.intervals_ if asked.coverages else None
     levels = asked.sets or asked.coverages
     return None if data is None else [f"{100 * one:g} % by {data.describe(one)}" for one in levels]

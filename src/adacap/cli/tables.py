@@ -111,7 +111,7 @@ def load_rows(
     """Read a table, or as many rows of it as training can see.
 
     Each net takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than all nets take
-    are of no use: of a larger table a uniform sample is drawn in one pass.
+    are of no use: from a larger table a uniform sample is drawn in one pass.
     """
     if task not in TASKS:
         raise UsageError(suggest(task, TASKS, "task"))
@@ -132,7 +132,7 @@ def load_rows(
     columns = [name for name in source.names if name not in dropped]
     hidden = {*names, weight, *(name for name in roles.values() if name not in kept)}
     if set(columns) <= hidden:
-        raise FileError(f"{path} has no column to learn from beside the target.")
+        raise FileError(f"{path} has no column to learn from besides the target.")
     most = max_rows or _seen(model)
     with Steps("Reading", total=source.n_rows) as steps:
         sample = sample_table(source, columns, most, seed, progress=steps.update)
@@ -229,7 +229,7 @@ def read_weights(table: Any, name: str, known: Any) -> Any:
 
 
 def _seen(model: Any) -> int:
-    """Rows that the nets can look at, each in an order of its own."""
+    """Rows that the nets can see, each in its own order."""
     from adacap.estimators.settings import resolve
 
     settings: Any = resolve(model, _MANY_ROWS)  # as nets would have them, if there are any

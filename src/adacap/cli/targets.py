@@ -1,4 +1,4 @@
-"""The column to predict: which task it makes, and why some columns make none."""
+"""The column to predict: its task, and why some columns cannot be predicted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TASKS", "Target", "read_target"]
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
-_FEW_ROWS = 10  # below which nothing is said of ids
+_FEW_ROWS = 10  # below which ids are not reported
 _ID_SHARE = 0.5  # of distinct texts, from which on they name rows, not classes
 
 
@@ -83,7 +83,7 @@ def _missing(column: Any) -> Any:
 
 
 def _as_numbers(column: Any, name: str, task: str) -> tuple[Any, str]:
-    """Column of numbers where its text spells some, with what to know of it."""
+    """Column as numbers where its text spells them, with remarks."""
     import pyarrow as pa
 
     if pa.types.is_floating(column.type):
@@ -98,7 +98,7 @@ def _as_numbers(column: Any, name: str, task: str) -> tuple[Any, str]:
     if reading.n_bad:
         shown = ", ".join(map(repr, reading.bad))
         note += (
-            f" {reading.n_bad} of {reading.n_cells} cells are no numbers, and their rows are left "
+            f" {reading.n_bad} of {reading.n_cells} cells are not numbers, and their rows are left "
             f"out: {shown}."
         )
     if reading.remark:
@@ -147,7 +147,7 @@ def _refuse_constant(name: str, values: npt.NDArray[Any]) -> None:
 
 
 def _find_task(name: str, values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
-    """Task by what the target holds: text, two values or few whole numbers are classes."""
+    """Task from what the target holds: text, two values or few whole numbers are classes."""
     if task != "auto":
         return ("regression" if task == "regression" else "classification"), "set by --task"
     n_distinct = len(np.unique(values))
@@ -176,12 +176,12 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
     if distinct[-1] - distinct[0] == n_rows - 1:
         raise FileError(
             f"The target {name!r} looks like an id: it counts the rows, {distinct[0]:.0f} to "
-            f"{distinct[-1]:.0f}. If it is meant, say --task regression."
+            f"{distinct[-1]:.0f}. If it is the target, use --task regression."
         )
 
 
 def _why_no_numbers(values: npt.NDArray[Any]) -> str:
-    """What speaks against numbers, where some of the texts are."""
+    """Why texts are not read as numbers, where some look like numbers."""
     reading = find_reading(read_column(values.astype(object), "the target"))
     return "" if reading is None or not reading.remark else f" As numbers: {reading.remark}."
 
@@ -193,7 +193,7 @@ def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any
     if values.dtype.kind in "US":
         raise FileError(
             f"The target {name!r} holds text such as {str(values[0])!r}, but a regression needs "
-            "numbers. See --decimal, or say --task classification."
+            "numbers. See --decimal, or use --task classification."
         )
     return values.astype(np.float64)
 

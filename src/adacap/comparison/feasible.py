@@ -1,4 +1,4 @@
-"""Estimators whose settings refuse some tables, brought to accept them."""
+"""Estimators whose settings fail on some tables, adapted to accept them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FirstFeasible:
     candidates : sequence of estimators
         Preferred estimator first, then fallbacks.
     refusal : type of exception
-        What ``fit`` raises on a table it refuses. If all do, the last one is passed on.
+        What ``fit`` raises on a table it refuses. If all candidates do, the last error is raised.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class FirstFeasible:
         self.chosen = self.candidates[0]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters and class of the estimator, and where those that stand behind it differ."""
+        """Parameters and class of the estimator, and the differences of the fallbacks."""
         params: dict[str, Any] = self.chosen.get_params()
         others = [candidate.get_params().items() for candidate in self.candidates[1:]]
         return {

@@ -1,4 +1,4 @@
-"""What a method is, and the register of all of them. Importing this loads none of them."""
+"""What a method is, and the registry of all methods. Importing this loads none of them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class MethodError(AdaCapError, ValueError):
 
 @dataclass(frozen=True)
 class Method:
-    """An entry of the register.
+    """An entry of the registry.
 
     Parameters
     ----------
     name : str
         Lower-case words joined by hyphens.
     category : str
-        Such as ``Linear``; contests by category of the benchmark count it as such.
+        Such as ``Linear``; the benchmark's contests by category count it under this name.
     kinds : set of {"regression", "binary", "multiclass"}
         Tasks the method does.
     build : callable
@@ -246,7 +246,7 @@ def load_attached() -> tuple[str, ...]:
 def unavailable(method: Method) -> str | None:
     """Why a method cannot be used here, with the way out; None if it can.
 
-    Nothing is imported: packages are only looked for.
+    Nothing is imported; only the presence of packages is checked.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ _threads: ContextVar[int | None] = ContextVar("_threads", default=None)
 
 @contextmanager
 def with_threads(n: int) -> Iterator[None]:
-    """Within it, methods are built for so many threads, whatever the environment says.
+    """Build methods for this many threads inside, whatever the environment says.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores of methods over splits: means, differences, and errors that know of shared rows."""
+"""Scores of methods over splits: means, differences, and errors that account for shared rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Comparison:
     seconds : dict
         Of each method, to fit and predict, per split.
     failures : dict
-        Why a method has not all scores.
+        Why a method does not have all scores.
     test_ratio : float
         Test rows per training row.
     n_splits : int
@@ -145,7 +145,7 @@ class Comparison:
         self.seconds.setdefault(method, []).append(seconds)
 
     def forget_after(self, n_splits: int) -> None:
-        """Leave out what belongs to a split that was not finished."""
+        """Drop the scores of a split that was not finished."""
         for method in list(self.scores):
             for values in (*self.scores[method].values(), self.seconds[method]):
                 del values[n_splits:]

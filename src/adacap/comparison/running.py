@@ -44,8 +44,8 @@ def compare(
     ----------
     methods : mapping of str to estimator or function
         Estimators are cloned for every split. A function is called with the seed of the split and
-        returns an unfitted estimator. All are regressors or all are classifiers. What needs
-        numbers where the table has text is wrapped in :class:`Encoded`.
+        returns an unfitted estimator. All are regressors or all are classifiers. Wrap methods that
+        need numbers in :class:`Encoded` if the table has text.
     X : array-like or frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     n_splits : int, default=10
@@ -76,7 +76,7 @@ def compare(
     Notes
     -----
     An error of the first method is raised: there would be nothing to compare with. That of another
-    is kept in ``failures``, and the others go on.
+    is kept in ``failures``, and the others continue.
 
     Examples
     --------

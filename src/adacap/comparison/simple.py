@@ -1,4 +1,4 @@
-"""Methods to compare with: simple ones, and what needs numbers where a table has text."""
+"""Methods to compare with: simple ones, and a wrapper for methods that need numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TREES = 200
 
 
 def baselines(task: str, random_state: int = 0) -> dict[str, Any]:
-    """What a model has to beat: a constant, a linear model and a forest.
+    """Baselines to beat: a constant, a linear model and a forest.
 
     They take numbers; for a table with text, wrap them in :class:`Encoded`.
 
@@ -119,5 +119,5 @@ class Encoded(BaseEstimator):
 
 
 def _filled(matrix: Array) -> Array:
-    """A column of zeros where no column says anything."""
+    """A column of zeros where no column is left."""
     return matrix if matrix.shape[1] else np.zeros((len(matrix), 1))

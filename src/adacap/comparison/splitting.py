@@ -54,7 +54,7 @@ def split_dependent(
 ) -> tuple[Index, Index]:
     """The same for rows that are not independent: whole groups, or later rows, are tested.
 
-    Groups are drawn anew by each seed. In time, the test part is a window of ``test_size`` of the
+    Each seed draws other groups. In time, the test part is a window of ``test_size`` of the
     rows and all earlier rows are trained on; the window moves from the middle of the table at the
     first turn to its end at the last. With both, those rows of the window are tested that belong
     to groups which are not trained on.

@@ -1,4 +1,4 @@
-"""``check_drift``: new rows held against what a model keeps of its training rows.
+"""``check_drift``: compare new rows with what a model keeps of its training rows.
 
 Columns by tests, rows by their leverage.
 """
@@ -39,14 +39,14 @@ _EMPTY = 0.9  # share of missing cells from which a row is as good as empty
 
 
 def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
-    """Hold new rows against those that a model was trained on.
+    """Compare new rows with those that a model was trained on.
 
     Every column that the model uses is tested for its distribution (Kolmogorov–Smirnov against
     stored quantiles; χ² for levels of text), for missing cells and for levels never seen, with
     Holm's correction over all tests: between tables that are alike, the chance of any alarm is at
-    most ``alpha``. Differences too small to matter are no alarm, however sure. Rows are judged one
-    by one, by the leverage of the output layer; a row of which nearly all cells are missing is not
-    trusted, unless training rows had such gaps.
+    most ``alpha``. Differences too small to matter raise no alarm, however significant. Rows are
+    judged one by one, by the leverage of the output layer; a row of which nearly all cells are
+    missing is not trusted, unless training rows had such gaps.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
     ------
     ValueError
         If the model keeps no summary of its training rows: it was saved before there was one, or
-        its samples are no rows of a table.
+        its samples are not rows of a table.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
     if seen is None:
         raise ValueError(
             "The model keeps no summary of its training rows: it was saved by an earlier version, "
-            "or its samples are no rows of a table. Fit it again to check new rows."
+            "or its samples are not rows of a table. Fit it again to check new rows."
         )
     table = read_table(X)
     cells, plans = model.encoder_.cells(table), model.encoder_.columns_
@@ -131,7 +131,7 @@ def _tests(
             now = np.bincount(codes[codes >= 0], minlength=n_levels).astype(np.float64)
             yield plan.name, "levels", level_test(before, now), _largest(plan, before, now)
             n_unseen, n_known = int(_unseen(column, plan).sum()), int((~column.missing).sum())
-            note = f"{n_unseen:,} of {n_known:,} cells are of levels never seen"
+            note = f"{n_unseen:,} of {n_known:,} cells have levels never seen"
             yield plan.name, "never seen", unseen_test(before, n_unseen, max(n_known, 1)), note
 
 
@@ -165,7 +165,7 @@ def _corrected(tests: Sequence[tuple[str, str, Found, str]], alpha: float) -> tu
 
 
 def _unseen(column: Cells, plan: ColumnPlan) -> npt.NDArray[np.bool_]:
-    """Rows whose cell is known and of no level of training; none for free text."""
+    """Rows whose cell is present and has a level unknown to training; none for free text."""
     if plan.kind != "categorical" or not levels_of(plan):
         return np.zeros(len(column.missing), dtype=bool)
     return ~column.missing & (column.match(levels_of(plan)) < 0)
@@ -174,7 +174,7 @@ def _unseen(column: Cells, plan: ColumnPlan) -> npt.NDArray[np.bool_]:
 def _empty(
     cells: Sequence[Cells], plans: Sequence[ColumnPlan], summary: TableSummary
 ) -> npt.NDArray[np.bool_]:
-    """Rows that miss nearly all cells which the model uses, as hardly a training row did."""
+    """Rows with nearly all used cells missing, as hardly any training row has."""
     used = [j for j, plan in enumerate(plans) if plan.parts]
     n_rows = len(cells[0].missing) if len(cells) else 0
     if not used or not n_rows:
@@ -198,7 +198,7 @@ def _never_seen(cells: Sequence[Cells], plans: Sequence[ColumnPlan]) -> dict[str
 # --------------------------------------------------------------------- rows beyond reach
 # A kernel is a ridge regression on infinitely many features. The leverage of a new row there is its
 # predictive variance over λ, `(k(x, x) - k(x)'(K + λ)⁻¹k(x)) / λ`; that of a training row is the
-# same with the row left out. Columns that the kernel has learnt to disregard do not count.
+# same with the row left out. Columns that the kernel has learnt to ignore do not count.
 
 Floats = npt.NDArray[np.float64]
 
@@ -221,7 +221,7 @@ def relative_leverage(model: Any, seen: Seen, encoded: npt.NDArray[Any]) -> Floa
     Returns
     -------
     ndarray of shape (n,) or None
-        Above 1 for rows beyond reach; None where the model keeps nothing to tell by.
+        Above 1 for rows beyond reach; None where the model keeps nothing to judge by.
     """
     part = next((one for one in model.blend_ if one.name.startswith("kernel")), None)
     if seen.kernel is not None and part is not None:

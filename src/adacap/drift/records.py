@@ -43,16 +43,16 @@ class Drift:
     moved : tuple of str
         Columns that moved.
     never_seen : dict of str to tuple of str
-        Levels that training had not, by column; at most five each.
+        Levels unknown to training, by column; at most five each.
     leverage : ndarray of shape (n_rows,) or None
         Of each row over that which 99 % of the training rows stay below; None where the model
-        cannot tell.
+        cannot say.
     untrusted : ndarray of bool of shape (n_rows,)
         Rows whose intervals should not be trusted: beyond reach, or of a level never seen in a
         column where that is news.
     n_rows : int
     n_train : float
-        Training rows that the summaries rest on.
+        Training rows that the summaries are based on.
     alpha : float
         Chance of any false alarm.
     """
@@ -103,7 +103,7 @@ class Drift:
         columns = "1 column has" if n == 1 else f"{n} columns have"
         told = f"{columns} moved: {', '.join(self.moved)}." if n else "No column has moved."
         if self.leverage is None:
-            return f"{told} This model cannot tell rows beyond its reach."
+            return f"{told} This model cannot detect rows beyond its reach."
         return (
             f"{told} Intervals of {100 * self.share_untrusted:.1f} % of the rows should not be "
             f"trusted; {100 * self.share_beyond:.1f} % are beyond the reach of training, where "

@@ -17,7 +17,7 @@ _LEAST_SHARE = 1e-4  # in a population stability index, where a level is empty
 
 
 class Found(NamedTuple):
-    """Size of a difference, and the chance of one as large between alike tables."""
+    """Size of a difference, and the probability of one as large between similar tables."""
 
     size: float
     p_value: float
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Found:
     """Kolmogorov–Smirnov test against stored quantiles.
 
-    The largest gap is looked for at the stored values alone, where the training shares are exact.
+    The largest gap is searched at the stored values only, where the training shares are exact.
     It is never larger than the gap over all values, so the p-value is never too small.
 
     Parameters
@@ -116,7 +116,7 @@ def share_test(before: float, n: float, now: float, m: float) -> Found:
 
 
 def unseen_test(counts: Floats, n_unseen: int, m: int) -> Found:
-    """Whether more cells are of levels never seen than levels seen once let expect.
+    """Whether more cells have unseen levels than the levels seen once suggest.
 
     The share of cells of new levels is about that of levels with a single row in training, as Good
     and Turing have it; the test is of these two shares. The size is the share of unseen cells.

@@ -50,7 +50,7 @@ from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
-from adacap.estimators.resuming import GOING_ON, fingerprint, same_seeds
+from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.seen import see
 from adacap.estimators.settings import (
@@ -179,7 +179,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             As in :func:`adacap.make`: ``"fast"``, ``"balanced"``, or a row of the paper's table
             such as ``"adacap-snn"``.
         **overrides
-            Parameters to depart from the preset, and ``reading``, ``loss``, ``initialization`` as
+            Parameters that differ from the preset, and ``reading``, ``loss``, ``initialization`` as
             in :func:`adacap.make`.
 
         Returns
@@ -247,11 +247,11 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             Numbers or dates that order the rows: what is held out comes after what was trained on,
             and intervals rest on errors on later rows. With ``groups``, on those of other groups.
         checkpoint : str, path-like or Checkpoint, optional
-            File for what is done so far, written every 10 seconds and after each member of a blend,
-            and removed in the end. The same call after the process was killed goes on from there
-            and ends in the same model, to the bit. A file of other data or settings, or one that
-            is damaged, is not used, and a warning says why. Time of ``time_limit`` that was spent
-            before counts.
+            File for the work done so far, written every 10 seconds and after each member of a
+            blend, and removed at the end. The same call after the process was killed resumes from
+            there and gives the same model, to the bit. A file of other data or settings, or one
+            that is damaged, is not used, and a warning says why. Time of ``time_limit`` that was
+            spent before counts.
 
         Returns
         -------
@@ -288,20 +288,22 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         told = self._parameters
-        going_on = told["warm_start"] and hasattr(self, "members_")
-        if going_on and checkpoint is not None:
-            raise ValueError(GOING_ON)
-        if going_on and self.blend_:
+        is_warm_start = told["warm_start"] and hasattr(self, "members_")
+        if is_warm_start and checkpoint is not None:
+            raise ValueError(NO_CHECKPOINT)
+        if is_warm_start and self.blend_:
             raise ValueError(
-                "warm_start=True goes on with the nets of the last fit, which was a blend of "
+                "warm_start=True continues with the nets of the last fit, which was a blend of "
                 f"{', '.join(part.name for part in self.blend_)}. Fit with quality='nets' first, "
                 "or set warm_start=False."
             )
         most = max(most_nets(self), MOST_GROUP_FOLDS if groups is not None else 0)
-        seeds = self.seeds_ if going_on else member_seeds(self.random_state, most)
+        seeds = self.seeds_ if is_warm_start else member_seeds(self.random_state, most)
         seeds = same_seeds(self, seeds, checkpoint)
-        data = self._prepare(X, y, sample_weight, X_val, y_val, seeds[0], going_on, groups, time)
-        if not going_on:
+        data = self._prepare(
+            X, y, sample_weight, X_val, y_val, seeds[0], is_warm_start, groups, time
+        )
+        if not is_warm_start:
             tell_columns(data.encoder, self.verbose)
             if self.verbose:
                 seen = data.samples
@@ -311,7 +313,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         dependence = data.samples.dependence
         split, folds = None, None
         if dependence is not None:
-            n_told = len(seeds) if going_on else told["n_estimators"]
+            n_told = len(seeds) if is_warm_start else told["n_estimators"]
             is_folds = told["validation"] in ("auto", "folds") and not external
             n_folds = folds_wanted(dependence, n_told, data.n_rows) if is_folds else 0
             split, folds = split_folds(dependence, n_folds, MOST_HELD, data.strata, seeds[0])
@@ -326,7 +328,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             settings = replace(settings, target_transform=data.codec.transform_names)
         if folds is not None and settings.validation == "folds":
             tell_fewer_folds(told["n_estimators"], settings)
-        if going_on:
+        if is_warm_start:
             self._refuse_other_nets(settings, data.samples.sample_shape)
         else:
             tell_large(data.encoder, data.rows.x, settings.members)
@@ -344,7 +346,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             tuple(members),
             data.valid,
             self._all_callbacks(Plan(settings.quality, settings.members)),
-            self.members_ if going_on else (),
+            self.members_ if is_warm_start else (),
             checkpoint,
         )
         if settings.members != NETS_ALONE:
@@ -354,9 +356,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         chosen = [fitted[k] for k in kept]
         if len(chosen) < len(fitted):
             chosen = regroup(chosen)
-        before = self.history_ if going_on else History()
+        before = self.history_ if is_warm_start else History()
         evidence = Evidence(
-            chosen, data.rows, data.valid, data.aside, going_on, None, *data.dependences
+            chosen, data.rows, data.valid, data.aside, is_warm_start, None, *data.dependences
         )
         return {
             **summary(chosen, before),
@@ -389,7 +391,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         evidence = Evidence(studied, data.rows, None, data.aside, False, blended, *data.dependences)
         members = blended.members
         kinds = [self._backbone_spec(settings.of_net(k)) for k in range(settings.n_estimators)]
-        if not blended.nets:  # those that were planned may have been too slow, or not worth it
+        if not blended.nets:  # planned members may have been too slow, or of no use
             settings, kinds = settings.without_nets(), []
         return {
             **summary(blended.nets, History()),
@@ -406,7 +408,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     def _all_callbacks(self, plan: Plan) -> tuple[Callback, ...]:
         if self.callbacks and not plan.has_nets:
             warn_caller(
-                f"callbacks hear of the training of nets, and quality={self.quality!r} trains "
+                f"callbacks follow the training of nets, and quality={self.quality!r} trains "
                 "none: they are not called."
             )
         own = [*(self.callbacks or ()), *steps_for(self)]
@@ -417,7 +419,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     def _findings(
         self, evidence: Evidence, recipe: Recipe, data: Prepared, settings: Settings, start: float
     ) -> dict[str, Any]:
-        """Fitted attributes that hold for nets alone and for blends alike."""
+        """Fitted attributes of nets alone and of blends."""
         capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
         scheme = settings.scheme and settings.scheme.removesuffix("-mse")
         codec, encoder = _with_errors(data.codec, evidence), data.encoder
@@ -438,7 +440,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
 
     @abstractmethod
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
-        """Fitted attributes that rest on rows the nets were not trained on."""
+        """Fitted attributes computed on rows the nets were not trained on."""
 
     def _compare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats | None]:
         """Outputs for X, coded y and weights, without rows of weight 0."""
@@ -517,14 +519,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         return range(len(fitted))
 
     def _refuse_other_nets(self, settings: Settings, sample_shape: tuple[int, ...] | None) -> None:
-        """Refuse to go on where the parameters ask for other nets than there are."""
+        """Refuse a warm start whose parameters ask for other nets than there are."""
         refuse_other_shape("X", sample_shape, self.sample_shape_)
         for name in ("n_estimators", "scheme", "architecture", "width", "depth"):
             old, new = getattr(self.settings_, name), getattr(settings, name)
             if old != new:
                 raise ValueError(
-                    f"warm_start=True goes on with the nets of the last fit, so {name} cannot "
-                    f"change from {old!r} to {new!r}. Set warm_start=False to start anew."
+                    f"warm_start=True continues with the nets of the last fit, so {name} cannot "
+                    f"change from {old!r} to {new!r}. Set warm_start=False to start over."
                 )
 
     def _outputs(self, X: Any, network: nn.Module | None = None) -> npt.NDArray[np.float32]:
@@ -553,7 +555,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             Replace a file that exists.
         key : str or bytes, optional
             Sign the file with it, by HMAC-SHA256; ``adacap.load(path, key=key)`` then refuses a
-            file that somebody without the key has changed.
+            file that was changed without the key.
 
         Raises
         ------
@@ -565,7 +567,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         save(self, path, force=force, key=key)
 
     def __sklearn_tags__(self) -> Tags:
-        """Missing values, text and categories are welcome.
+        """Missing values, text and categories are accepted.
 
         Training is deterministic given ``random_state``.
         """
@@ -588,15 +590,15 @@ def _with_errors(codec: Codec, evidence: Evidence) -> Codec:
 
 
 def _progress(estimator: Any, settings: Settings) -> Any:
-    """A display of the members of a blend, if one is wanted."""
+    """Progress display of the members of a blend, if requested."""
     if not estimator.verbose:
         return nullcontext()
     name, total = type(estimator).__name__, len(settings.members)
-    return Steps(name, unit="members", total=total, ends_with_a_line=True)
+    return Steps(name, unit="members", total=total, leave=True)
 
 
 def _closed_form(studied: Sequence[Any]) -> dict[str, Any]:
-    """Fitted attributes that a kernel has to give where there are no nets."""
+    """Fitted attributes that come from a kernel where there are no nets."""
     return (
         {"lambda_": one.lam, "effective_dof_": one.effective_dof}
         if (one := next(iter(studied), None))

@@ -72,13 +72,13 @@ def read_capacity(
         loss=recipe.loss,
         baseline=float(constant_fit(recipe.loss, rows.targets.unsqueeze(1).double(), rows.weight)),
         members=tuple(
-            _summary(member, fit, rows, None if evidence.is_going_on else _holdout([member]))
+            _summary(member, fit, rows, None if evidence.is_warm_start else _holdout([member]))
             for member, fit in zip(members, fits, strict=True)
         )
         or (MemberCapacity(),),  # trees alone have nothing to read
         p_value=permutation_p_value(mean_fits) if known else None,
         press_r2=_press(index, residuals, rows),
-        holdout_p_value=None if evidence.is_going_on else _holdout(members, valid is not None),
+        holdout_p_value=None if evidence.is_warm_start else _holdout(members, valid is not None),
         rows=origin[index[part].numpy()].astype(np.int64),
         residuals=residuals[part].numpy().reshape(-1, len(scale)) * scale,
         leverage=leverage[part].numpy(),
@@ -102,7 +102,7 @@ def _total(rows: Rows) -> float:
 def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | None:
     """Losses of the true and of permuted labels on a sample of rows.
 
-    Rows stand in an order that a hash of their content decides, so the first ones are a sample.
+    Rows are ordered by a hash of their content, so the first ones are a random sample.
     Where they are fewer than the layer was solved on, λ is scaled to keep λ/n.
     """
     if member.lam is None:
@@ -113,13 +113,13 @@ def _label_fits(member: FittedMember, recipe: Recipe, rows: Rows) -> Tensor | No
     solved = _total(rows) * solved_share(recipe, member, len(rows.x))
     share = (n_read if w is None else float(w.double().sum())) / solved
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
+        warnings.simplefilter("ignore", NumericalWarning)  # the solve warned already
         try:
             return label_fits(
                 member.backbone(rows.x[:n_read]), y, draws.to(y.device), member.lam * share,
                 loss=recipe.loss, sample_weight=w, fit_intercept=recipe.fit_intercept,
             )  # fmt: skip
-        except ArithmeticError:  # a diagnosis that fails must not take the model with it
+        except ArithmeticError:  # diagnostics must never make `fit` fail
             return None
 
 

@@ -90,7 +90,7 @@ def _title(capacity: Capacity) -> str:
 
 
 def source_of(share: Share) -> str:
-    """The member of a blend that something was read from, and what it counts, in words.
+    """The member of a blend that a reading comes from, and its weight, in words.
 
     Examples
     --------

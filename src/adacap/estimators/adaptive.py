@@ -1,7 +1,7 @@
 """The width of a row's interval, learnt from out-of-fold errors.
 
-Honest as the errors are: the scale of a fold is learnt from the rows outside it. How much it counts
-is found on all rows out of fold, by the likelihood of errors whose size is the scale.
+As honest as the errors: the scale of a fold is learnt from the rows outside it. Its weight is found
+on all rows out of fold, by the likelihood of errors whose size is the scale.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LEAST_SIZE = 1e-3  # of the mean error
 
 @dataclass(frozen=True, eq=False)
 class LearntWidths:
-    """Trees that say how large the errors of a row are, and the formula that they are part of."""
+    """Trees that predict the size of a row's errors, and the formula that uses them."""
 
     trees: Frozen
     formula: Widths
@@ -46,7 +46,7 @@ class LearntWidths:
 def learn_widths(
     x: Tensor, errors: Floats, outputs: Floats, weight: Floats | None, fold: Any
 ) -> tuple[LearntWidths, Floats] | None:
-    """Scale of the errors of rows, if it pays to have one.
+    """Scale of the errors of rows, if it helps to have one.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def learn_widths(
 
 
 def _grow(x: Tensor, sizes: Floats, weight: Floats | None, fold: Any) -> tuple[Frozen, Floats]:
-    """Trees for every fold, and what they say of the rows in it."""
+    """Trees for every fold, and their predictions for the rows in it."""
     k = int(np.max(fold)) + 1
     rows, held = x.cpu(), torch.as_tensor(fold, dtype=torch.long)
     w = None if weight is None else torch.from_numpy(weight)
@@ -125,7 +125,7 @@ def _slopes(outputs: Floats, sizes: Floats, weight: Floats | None, fold: Any, k:
 def _parts(
     bare: Widths, outputs: Floats, by_trees: Floats, fold: Any, j: int
 ) -> tuple[Floats, Floats]:
-    """What trees and prediction say of the logarithm of each row's error."""
+    """Predictions of each row's log error, from trees and from the prediction."""
     first, second = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     ones = np.ones((1, len(bare.floor)))
     logs = [
@@ -146,9 +146,9 @@ def _own_scale(formula: Widths, outputs: Floats, by_trees: Floats, fold: Any) ->
 
 
 def _powers(by_trees: Floats, by_level: Floats, sizes: Floats, weight: Floats | None) -> Floats:
-    """How much each part counts: of highest likelihood, or nothing where that gains too little.
+    """Weight of each part, by maximum likelihood; 0 where that gains too little.
 
-    Errors over the scale are taken for Laplacian of one width, which is found along.
+    Errors over the scale are assumed Laplacian with one width, which is estimated too.
     """
     share = np.full(len(sizes), 1 / len(sizes)) if weight is None else weight / weight.sum()
     total = len(sizes) if weight is None else weight.sum()

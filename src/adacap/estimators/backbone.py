@@ -32,7 +32,7 @@ class BackboneSpec:
     width, depth : int or None
         Of a named backbone.
     factory : str or None
-        Qualified name of the user's function, to tell which one a model file needs.
+        Qualified name of the user's function, to say which one a model file needs.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class BackboneSpec:
 
     @property
     def initialization(self) -> str | None:
-        """What a named backbone starts from, where it is said."""
+        """Initialisation of a named backbone, where it is set."""
         return None if self.architecture is None else self.architecture.initialization
 
     def layers(self, shape: tuple[int, ...]) -> tuple[Layer, ...]:
@@ -101,7 +101,7 @@ class BackboneSpec:
         """A net of the user's."""
         if factory is None:
             raise ValueError(
-                f"This model uses a backbone of its author's own, built by {self.factory}. Pass "
+                f"This model uses its author's own backbone, built by {self.factory}. Pass "
                 "that function as architecture=."
             )
         backbone = factory(shape[0] if len(shape) == 1 else shape)

@@ -1,4 +1,4 @@
-"""What a fitted model remembers of its training rows, to explain itself by."""
+"""What a fitted model keeps of its training rows, to explain itself by."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_ROWS = 128
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """What a fitted model remembers of its training rows.
+    """What a fitted model keeps of its training rows.
 
     Attributes
     ----------
@@ -48,5 +48,5 @@ class Background:
         return cls(np.array(rows, dtype=np.float32), fold)
 
     def with_shares(self, shares: Floats) -> Background:
-        """The same, with what the columns count."""
+        """The same, with the importances of the columns."""
         return replace(self, shares=shares)

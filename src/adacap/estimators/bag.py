@@ -30,12 +30,12 @@ class Group:
 
     nets: Nets
     output: LinearHead  # (K, J, c)
-    encoding: Encoded | None = None  # what rows go through first
+    encoding: Encoded | None = None  # applied to rows first
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMember:
-    """One net of a bag, and what training says of it."""
+    """One net of a bag, and the results of its training."""
 
     group: Group
     index: int  # in the group
@@ -115,7 +115,7 @@ class Bag(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts)[self.order]
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mean over the nets, ``(n, c)``, summed one by one: so every row rounds alike."""
+        """Mean over the nets, ``(n, c)``, summed one by one: every row rounds the same way."""
         total: Tensor = sum(self.each(x).unbind(0))  # type: ignore[assignment]
         return total / len(self.order)
 
@@ -136,7 +136,7 @@ def groups_of(members: Sequence[FittedMember]) -> list[Group]:
 
 @torch.no_grad()
 def gather(members: Sequence[FittedMember]) -> Nets:
-    """Copies of some nets of one shape as nets to go on with."""
+    """Copies of some nets of one shape, to continue training."""
     first = members[0].group.nets
     if isinstance(first.backbone, Backbone):
         with torch.device("meta"):
@@ -157,7 +157,7 @@ def gather(members: Sequence[FittedMember]) -> Nets:
 
 
 def encoded(members: Sequence[FittedMember], encoding: Encoded) -> list[FittedMember]:
-    """The same members, which put rows through an encoding first."""
+    """The same members, with an encoding applied to rows first."""
     same = {id(group): replace(group, encoding=encoding) for group in groups_of(members)}
     return [replace(member, group=same[id(member.group)]) for member in members]
 
@@ -177,7 +177,7 @@ def regroup(members: Sequence[FittedMember]) -> list[FittedMember]:
 
 
 def summary(members: Sequence[FittedMember], before: History) -> dict[str, Any]:
-    """Fitted attributes that speak of the whole bag."""
+    """Fitted attributes of the whole bag."""
     if not members:
         return {"lambda_": None, "effective_dof_": None, "history_": before, "n_iter_": 1,
                 "best_iter_": 0}  # fmt: skip

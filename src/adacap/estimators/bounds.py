@@ -1,4 +1,4 @@
-"""Bounds from errors: which errors a method rests on, what it promises, how they are added up.
+"""Bounds from errors: which errors a method uses, what it guarantees, how they are combined.
 
 On NumPy alone, for the estimator and for ``adacap.lite``.
 """
@@ -29,7 +29,7 @@ _WIDTHS = get_args(WidthMethod)
 _ASK = {
     "cv+": (
         "needs a model per fold that never saw the fold. Fit with validation='folds' and several "
-        "nets (the default for regression), without X_val, refit='net' or going on by warm_start"
+        "nets (the default for regression), without X_val, refit='net' or warm_start"
     ),
     "split": (
         "needs rows that training never saw. Fit with calibration_fraction=0.2, or call "
@@ -79,13 +79,13 @@ class Errors:
 
 
 def resolve(method: str, there: Mapping[str, Errors | None]) -> str:
-    """Method that ``"auto"`` stands for, or the one asked for if it can be had.
+    """Method that ``"auto"`` resolves to, or the requested one if it is available.
 
     Parameters
     ----------
     method : str
     there : mapping of str to Errors or None
-        What each method rests on, the strongest promise first.
+        What each method is based on, the strongest guarantee first.
 
     Raises
     ------
@@ -99,14 +99,14 @@ def resolve(method: str, there: Mapping[str, Errors | None]) -> str:
             if errors is not None:
                 return name
         ways = "; ".join(f"method={name!r} {text}" for name, text in _ASK.items() if name in there)
-        raise ValueError(f"This model has nothing to make intervals from: {ways}.")
+        raise ValueError(f"This model cannot make intervals: {ways}.")
     if there[method] is None:
         raise ValueError(f"method={method!r} {_ASK[method]}.")
     return method
 
 
 def describe(name: str, errors: Errors, coverage: float) -> str:
-    """What intervals of a method rest on and what they promise, in words.
+    """What intervals of a method are based on and what they guarantee, in words.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def describe(name: str, errors: Errors, coverage: float) -> str:
 
 
 def describe_sets(name: str, errors: Errors, coverage: float) -> str:
-    """What sets of classes rest on and what they promise, in words.
+    """What sets of classes are based on and what they guarantee, in words.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _source(name: str, errors: Errors) -> str:
 
 
 def _promise(name: str, errors: Errors, coverage: float, held: str, do: str) -> str:
-    """What is promised, which dependent rows limit."""
+    """What is guaranteed; dependent rows limit it."""
     asked = f"{100 * coverage:.4g} %"
     if errors.depends.is_in_time:
         return "Measured on later rows; nothing is promised."
@@ -200,7 +200,7 @@ def class_sets(
 
 
 def check_width(width: str) -> None:
-    """Refuse a width that there is not."""
+    """Refuse an unavailable width."""
     if width not in _WIDTHS:
         raise ValueError(suggest(str(width), _WIDTHS, "width"))
 
@@ -247,7 +247,7 @@ def interval_of(
     for level in check_shares(coverage, "coverage", "0.9"):
         warn_few(errors, level)
         decoded = np.stack([decode(bound) for bound in rows.bounds(level)], axis=-1)
-        found.append(np.sort(decoded, axis=-1))  # a target that was turned round has them so
+        found.append(np.sort(decoded, axis=-1))  # a target whose sign was flipped has them reversed
     return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-2)
 
 
@@ -275,7 +275,7 @@ def quantiles_of(
 def _by_direction(
     quantile: Callable[[float], Floats], level: float, is_turned: npt.NDArray[np.bool_]
 ) -> Floats:
-    """Quantile of coded targets; of one that was turned round, that from the other end."""
+    """Quantile of coded targets; for a target whose sign was flipped, from the other end."""
     if is_turned.all():
         return quantile(1 - level)
     found = quantile(level)
@@ -302,7 +302,7 @@ def check_shares(values: Any, name: str, example: str) -> list[float]:
 
 
 def warn_few(errors: Errors, coverage: float) -> None:
-    """Say that there are too few rows, or groups, for a coverage."""
+    """Warn of too few rows, or groups, for a coverage."""
     n_groups, least = errors.depends.n_groups, least_rows(coverage)
     n = errors.n_rows if n_groups is None else n_groups
     if n >= least - 1e-6 * least:

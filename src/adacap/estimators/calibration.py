@@ -73,8 +73,8 @@ def held_out_temperature(evidence: Evidence) -> float:
     """T from the rows that were set aside, or else from those that the members held out.
 
     A plain net's iteration was chosen for a low log-loss on the rows it held out, so they flatter
-    it: its outputs are then not made larger. The solved layer's outputs are no logits to begin
-    with, and are.
+    it: its outputs are then not made larger. The solved layer's outputs are not logits to begin
+    with, so they may be.
     """
     rows = evidence.aside
     if rows is not None:

@@ -1,10 +1,10 @@
-"""An order of rows and columns that neither units nor positions decide.
+"""An order of rows and columns that depends on neither units nor positions.
 
-Folds, minibatches and first weights are drawn by position. So rows and columns take the positions
-that their content gives them: by statistics of cells brought to one scale, which stay as they are
-when a numeric column becomes ``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change
-places. Such changes leave rounding behind. Rows are therefore sorted by a number and not by a hash:
-a little noise can move no row but past a neighbour that is as near as the noise.
+Folds, minibatches and first weights are drawn by position. So rows and columns are ordered by
+content: by statistics of cells on a common scale, which do not change when a numeric column becomes
+``c·x + d`` with ``c > 0``, a target ``a·y + b``, or columns change places. Such changes leave
+rounding errors. Rows are therefore sorted by a number and not by a hash: a little noise can only
+swap rows that are as close as the noise.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _DIGITS = 6  # of a statistic, beyond which two columns are alike
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Places of rows and columns, and which way round each target is.
+    """Order of rows and columns, and the sign of each target.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n_rows,)
-        Rows in canonical order, which is no order of values: a slice of it is a random sample.
+        Rows in canonical order, which is unrelated to their values: a slice is a random sample.
     columns : tuple of int
         Columns in canonical order.
     sign : ndarray of shape (n_targets,)
-        1, or -1 where the target is to be turned round.
+        1, or -1 where the sign of the target is flipped.
     """
 
     rows: Index
@@ -60,7 +60,7 @@ def arrange(
     rows : ndarray of int, shape (m,)
         Rows of the table and of the targets to look at, ascending.
     keys : ndarray of uint64, shape (m,), optional
-        Hash of each row, for rows whose cells are too near each other to tell them apart.
+        Hash of each row, to order rows whose cells are too close to distinguish.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def arrange(
 
 
 def _standardised(y: Floats) -> Floats:
-    """Each row of a matrix brought to mean 0 and deviation 1, a constant to 0."""
+    """Each row of a matrix scaled to mean 0 and deviation 1, a constant to 0."""
     unit = np.exp2(np.frexp(np.abs(y).max(axis=1, keepdims=True))[1] - 1.0)
     z: Floats = y / unit  # squares stay in range
     mean = z.mean(axis=1, keepdims=True)
@@ -102,7 +102,7 @@ def _standardised(y: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Cells of some rows of a table, each column brought to the range from 0 to 1."""
+    """Cells of some rows of a table, each column scaled to the range from 0 to 1."""
 
     table: Table
     rows: Index
@@ -143,7 +143,7 @@ def _contents(table: Table, rows: Index) -> Iterator[tuple[slice, Floats]]:
 def _column_order(cells: _Cells, y: Floats) -> tuple[Index, Floats]:
     """Columns by kind, tie to the targets, skewness and tails, and the deviation of each.
 
-    Columns that are alike in all of these stay as they stand.
+    Columns that agree in all of these keep their order.
     """
     n, columns = len(cells.rows), cells.table.columns
     powers, ties = np.zeros((4, len(columns))), np.zeros((len(columns), len(y)))
@@ -165,7 +165,7 @@ def _column_order(cells: _Cells, y: Floats) -> tuple[Index, Floats]:
     keys = tuple(key / variance**k for key, k in zip(keys, (2.0, 1.5, 1.0), strict=True))
     kinds = [_KINDS.index(column.kind) for column in columns]
     mantissa, exponent = np.frexp(np.sqrt(variance))
-    deviation = np.ldexp(np.round(mantissa, 9), exponent)  # what rows in any order agree on
+    deviation = np.ldexp(np.round(mantissa, 9), exponent)  # independent of the order of rows
     return np.lexsort((*np.round(keys, _DIGITS), kinds)), deviation
 
 
@@ -174,13 +174,13 @@ def _row_scores(cells: _Cells, columns: Index, deviation: Floats) -> Floats:
     factors = np.random.default_rng(1).normal(size=len(columns)) / deviation[columns]
     score = np.zeros(len(cells.rows))
     for part, z in cells:
-        for j, factor in zip(columns, factors, strict=True):  # no sum whose order rests on places
+        for j, factor in zip(columns, factors, strict=True):  # sums in a fixed order
             score[part] += factor * z[j]
     return score
 
 
 def _sign(y: Floats, score: Floats) -> float:
-    """The way round in which the first odd statistic that is not 0 is positive."""
+    """The sign that makes the first nonzero odd statistic positive."""
     u = score - score.mean()
     u /= np.sqrt(np.mean(u**2)) or 1.0
     for weight in (y**2, u, u**2, u * y**2):

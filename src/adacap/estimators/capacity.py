@@ -1,4 +1,4 @@
-"""What a fitted estimator says of its own capacity: read by ``fit``, told by ``capacity()``."""
+"""A fitted estimator's own capacity: measured by ``fit``, returned by ``capacity()``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _STORED = ("fit_true", "fit_permuted", "p_value", "press_r2", "holdout_p_value")
 class Capacity:
     """How much a fitted net can learn by heart, and how much of that it used.
 
-    All of it speaks of the output layer *given* the features: the hidden layers have seen the
+    All of it is about the output layer *given* the features: the hidden layers have seen the
     labels too, so ``p_value``, ``press_r2`` and the leave-one-out residuals flatter the model
     where the features themselves are overfitted. ``holdout_p_value`` does not: it comes from rows
     set aside before training. Only the best iteration was chosen on them, and for labels in
@@ -96,7 +96,7 @@ class Capacity:
     holdout_p_value : float or None
         Permutation p-value of the predictions of rows held out, by the iteration that suits the
         labels best in each order of them; None where fewer than 4 were held out, or where
-        ``warm_start`` went on with nets that may have been trained on them.
+        ``warm_start`` continued with nets that may have been trained on them.
     rows : ndarray of shape (m,)
         Positions in the training table of the rows read: all different ones, or a sample of them.
     residuals : ndarray of shape (m, n_targets)

@@ -1,9 +1,9 @@
-"""Which transform of a target pays: found out of fold on some of the rows.
+"""Which transform of a target helps: found out of fold on some of the rows.
 
 A small kernel and a few boosted trees, blended, stand for the model. Folds are drawn twice, of
-whole groups where there are any; in time, blocks are predicted from earlier rows, once. A
-transform must lower the mean logarithm of the error, fold by fold, and the pooled error: neither
-the few rows that make up most of a pooled error decide alone, nor folds of little at stake.
+whole groups where there are any; in time, blocks are predicted from earlier rows, once. A transform
+must lower the mean logarithm of the error, fold by fold, and the pooled error: so neither the few
+rows that dominate a pooled error nor folds of small errors decide alone.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MOST_ROWS = 400
 _K, _N_REPEATS = 4, 2
 _BOOSTING = BoostingSettings(n_trees=60, rate=0.2)
 _SETTINGS = KernelSettings(n_steps=40, most_trained=150, most_solved=_MOST_ROWS)
-_GAIN = 0.95  # error over that without a transform, at which one pays
-_SKEWED = 1.0  # least skewness of a target that is worth a look
+_GAIN = 0.95  # error over that without a transform, below which a transform is used
+_SKEWED = 1.0  # minimum skewness of a target to consider
 _LESS = 0.5  # of which a transform must leave at most this share
 _LEAST_ROWS = 40
 
@@ -48,13 +48,13 @@ def choose_transforms(
 ) -> list[str]:
     """The transform of each target: none unless the error in its own units is clearly smaller.
 
-    A target is looked at only if it is skewed and a transform makes it much less so; others cost
+    A target is considered only if it is skewed and a transform makes it much less so; others cost
     nothing.
 
     Parameters
     ----------
     x : ndarray of shape (n, d)
-        Encoded rows, in an order without meaning.
+        Encoded rows, in arbitrary order.
     y : ndarray of shape (n, c)
     weight : ndarray of shape (n,), optional
     seed : int
@@ -100,7 +100,7 @@ class _Folds(NamedTuple):
             dependence.check()
             once = rngs if dependence.time is None else rngs[:1]
             found = [dependent_folds(dependence, _K, n_rows, None, rng) for rng in once]
-        except ValueError:  # of the rows that are looked at; those of the fit may do
+        except ValueError:  # of the sampled rows; those of the fit may work
             return []
         return [cls.of(parts, n_rows) for parts in found]
 
@@ -123,7 +123,7 @@ def _choose(x: Floats, y: Floats, weight: Floats | None, seed: int, folds: Seque
 
 
 def _change(errors: Floats, before: Floats) -> float:
-    """Logarithm of the error over that without a transform: the less of two kinds of gain."""
+    """Logarithm of the error over that without a transform: the smaller of two kinds of gain."""
     by_fold = float(np.log(errors / before).mean())
     pooled = 0.5 * float(np.log((errors**2).mean() / (before**2).mean()))
     return max(by_fold, pooled)

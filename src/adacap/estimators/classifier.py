@@ -45,27 +45,27 @@ __all__ = ["AdaCapClassifier"]
 class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     """Classification on small tables by a blend of nets, trees, kernels and logistic regression.
 
-    Members are trained in the same five folds and count by their out-of-fold log-loss. The nets
-    are plain ones, which do better here than AdaCap: the paper says so too. The other schemes are
+    Members are trained in the same five folds and weighted by their out-of-fold log-loss. The nets
+    are plain ones, which do better here than AdaCap, as the paper says too. The other schemes are
     there for study. Labels may be strings, two or more classes.
 
-    Parameters stand in four groups. For most users: ``quality`` to ``class_weight``.
-    For tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to
-    ``fit_intercept``. For running: ``time_limit`` to ``verbose``. What ``"auto"`` stands for
-    depends on ``quality`` and the number of rows alone, so that nets which differ in ``scheme`` or
-    ``architecture`` are trained alike; ``settings_`` has what it became.
+    Parameters come in four groups. For most users: ``quality`` to ``class_weight``. For tuning:
+    ``max_iter`` to ``refit``. For research: ``n_permutations`` to ``fit_intercept``. For running:
+    ``time_limit`` to ``verbose``. What ``"auto"`` resolves to depends on ``quality`` and the number
+    of rows alone, so that nets that differ in ``scheme`` or ``architecture`` are trained alike;
+    ``settings_`` has the values.
 
     Parameters
     ----------
     quality : {"auto", "fast", "balanced", "best", "nets"} or list of str, default="auto"
         What is trained. Fast, balanced and best are blends: nets, kernels, trees and ridge, trained
-        in the same folds and weighed by their out-of-fold error; higher levels train more members
+        in the same folds and weighted by their out-of-fold error; higher levels train more members
         for longer. ``"nets"`` is nets alone, and so is all else with fewer than 20 rows. A list
         names the members of a blend by kind and encoding: ``["kernel", "nets:bins"]``. Auto is
         balanced, or nets with ``X_val`` or any parameter that describes nets: ``architecture`` to
-        ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. Beside a
+        ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. With a
         quality they describe the nets of its blend; those that leave no folds are refused, and so
-        is what describes nets beside a quality that trains none, as fast does.
+        are parameters of nets with a quality that trains none, such as fast.
     architecture : str, Architecture, list of these or callable, default="auto"
         ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, ``"fourier"``, or a name with options:
         ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is mlp with dropout 0.2 and
@@ -80,7 +80,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         Size of the hidden layers, of named architectures. Auto is 128. This and the autos below
         are the same for nets alone and in a blend.
     depth : int, list of int or None, default=None
-        Number of hidden layers or blocks; None is the usual one of the architecture. The members
+        Number of hidden layers or blocks; None is the default of the architecture. The members
         of a bag take the items of a list in turn.
     n_estimators : int or "auto", default="auto"
         Nets whose outputs are averaged, and folds of a blend. Auto is 5 folds, and 1 net for nets
@@ -115,11 +115,11 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         On the backbone, never on λ. Auto is 0.
     refit : {"auto", "net", "head", "none"}, default="auto"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
-        the best iteration, then solve the output layer; ``"head"``: solve the output layer, which
-        plain nets have not; ``"none"``: nothing. Auto is net where at least a tenth of the rows is
-        held out, unless there is a net per fold or ``warm_start=True``; else head.
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer, not
+        available for plain nets; ``"none"``: nothing. Auto is net where at least a tenth of the
+        rows is held out, unless there is a net per fold or ``warm_start=True``; else head.
     n_permutations : int, default=16
-        Permuted label sets of the MLR loss, drawn once. Of the adacap schemes alone.
+        Permuted label sets of the MLR loss, drawn once. For the adacap schemes only.
     lambda_init : float, "max_sensitivity", "published", sequence or "auto", default="auto"
         Start of λ: a number, or the paper's rule on the first minibatch, which chooses among 12
         values from 0.1 to 10⁴ or among those of a sequence; ``"published"`` is that of the code
@@ -130,13 +130,13 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         Seconds after which training stops; a model is returned all the same. A blend leaves out
         the last of its members when time runs short.
     warm_start : bool, default=False
-        Another ``fit`` goes on training the nets of the last one, with the same encoding.
+        Another ``fit`` continues to train the nets of the last one, with the same encoding.
     device : str or None, default=None
         Torch device; None is a GPU if there is one.
     random_state : int, RandomState, Generator or None, default=None
         Fixes every random choice; with the same integer a fit gives the same model.
     callbacks : sequence of Callback or None, default=None
-        What hears of the training of nets, see :mod:`adacap.training`; a warning tells where none
+        Called during the training of nets, see :mod:`adacap.training`; a warning says so if none
         are trained.
     verbose : int or bool, default=0
         1 shows progress.
@@ -144,7 +144,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     Attributes
     ----------
     settings_ : Settings
-        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+        Every setting of the fit, with ``"auto"`` resolved. It prints.
     network_ : nn.Module
         Trained net with its output layer frozen; maps encoded rows to coded targets.
     blend_ : tuple of Part
@@ -172,12 +172,12 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
     provenance_ : Provenance
         Rows trained on, seconds, date and versions.
     background_ : Background
-        What is remembered of the training rows, behind :meth:`explain`.
+        What is kept of the training rows, for :meth:`explain`.
     seen_ : Seen
-        Summary of the training rows that new rows are held against, behind
+        Summary of the training rows that new rows are compared with, for
         :func:`adacap.drift.check_drift`.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each column in what predictions move by; of sum 1.
+        Share of each column in the variation of predictions; they sum to 1.
     n_features_in_ : int
         Columns of ``X``.
     feature_names_in_ : ndarray of str
@@ -188,7 +188,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         What outputs are divided by before they become probabilities; above 1 where the nets were
         too sure of themselves.
     sets_ : SetData
-        What :meth:`predict_set` rests on; ``sets_.describe()`` says in words what it promises.
+        What :meth:`predict_set` is based on; ``sets_.describe()`` says in words what it guarantees.
 
     Examples
     --------
@@ -315,8 +315,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         method : {"auto", "cv+", "split"}, default="auto"
             ``"split"``: probabilities on rows that training never saw (``calibration_fraction`` or
             :meth:`calibrate`), with a guarantee of 1 − α. ``"cv+"``: those of each row under the
-            models of a fold that never saw it; 1 − 2α is guaranteed, up to what is not done anew in
-            each fold. Auto is the first that the model can give.
+            models of a fold that never saw it; 1 − 2α is guaranteed, except for what is not
+            repeated in each fold. Auto is the first that the model can give.
         allow_empty : bool, default=False
             Whether a set may be empty, where no class fits. Else the class that fits best is in
             every set, and sets hold at least as often.
@@ -340,7 +340,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         return predict_set(self, X, coverage, method, allow_empty=allow_empty)
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the temperature anew, and take the rows for sets of method ``"split"``.
+        """Fit the temperature again, and use the rows for sets of method ``"split"``.
 
         Parameters
         ----------

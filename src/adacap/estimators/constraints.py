@@ -33,17 +33,17 @@ __all__ = [
 
 # --------------------------------------------------------------------------- kinds of values
 
-_FEW = 6  # names that are all told
+_FEW = 6  # names that are all listed
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of value: how it is called in an error, and how to tell it."""
+    """One kind of value: its name in an error, and how to recognise it."""
 
     text: str
     test: Callable[[Any], bool]
     names: Collection[str] | Callable[[], Collection[str]] = ()  # to choose from, if it is a name
-    of_lists: str = ""  # sentence for a list that will not do
+    of_lists: str = ""  # sentence for a list that is not accepted
 
     @property
     def known(self) -> list[str]:
@@ -51,7 +51,7 @@ class Kind:
         return list(self.names() if callable(self.names) else self.names)
 
     def texts(self, value: Any) -> list[str]:
-        """What will do in place of a value, in words; of many names the three nearest."""
+        """What is accepted in place of a value, in words; of many names the three nearest."""
         known = self.known
         if self.text and len(known) > _FEW:
             known = nearest(value, known, 3, 0.0)
@@ -113,7 +113,7 @@ def _is_function(value: Any) -> bool:
 
 
 def _builds_modules(value: Any) -> bool:
-    """Whether something can be called with one argument and give a module, as far as one sees."""
+    """Whether something seems callable with one argument to return a module."""
     if isinstance(value, type):
         torch = sys.modules.get("torch")
         return torch is not None and issubclass(value, torch.nn.Module)
@@ -200,7 +200,7 @@ class Constraint:
     Parameters
     ----------
     kinds : tuple of Kind
-        Any of them will do.
+        Any of them is accepted.
     default : object
     since : str, default="0.1"
         Version that brought the parameter.
@@ -211,7 +211,7 @@ class Constraint:
     since: str = "0.1"
 
     def accepts(self, value: Any) -> str:
-        """What will do in place of a value, in words."""
+        """What is accepted in place of a value, in words."""
         word = next(iter(self._unknown(value)), value)
         *most, last = (text for kind in self.kinds for text in kind.texts(word))
         return f"{', '.join(most)} or {last}" if most else last

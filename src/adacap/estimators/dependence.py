@@ -38,7 +38,7 @@ class Dependence:
     Attributes
     ----------
     group : ndarray of int, shape (n,), or None
-        0, 1, ... in an order without meaning.
+        0, 1, ... in arbitrary order.
     time : ndarray of int, shape (n,), or None
         Rank of the time of each row; equal times are equal.
     """
@@ -47,7 +47,7 @@ class Dependence:
     time: Index | None = None
 
     def take(self, index: Any) -> Dependence:
-        """Those of some rows, numbered anew without gaps."""
+        """Those of some rows, renumbered without gaps."""
         return Dependence(_dense(self.group, index), _dense(self.time, index))
 
     @property
@@ -98,7 +98,7 @@ def read_dependence(groups: Any, time: Any, n_rows: int) -> Dependence | None:
     Parameters
     ----------
     groups : array-like of shape (n_rows,), optional
-        Numbers, text or anything that can be told apart.
+        Numbers, text or anything that can be compared.
     time : array-like of shape (n_rows,), optional
         Numbers, dates, or text that spells them.
     n_rows : int
@@ -135,7 +135,7 @@ def _cells(values: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
 
 
 def _codes(cells: npt.NDArray[Any]) -> Index:
-    """Numbers in the order in which values appear, so that their names play no part."""
+    """Numbers in the order in which values appear, so that their names do not matter."""
     found: dict[Any, int] = {}
     codes = (found.setdefault(cell, len(found)) for cell in cells.tolist())
     return np.fromiter(codes, np.intp, len(cells))
@@ -191,7 +191,7 @@ def merge_dependent(
 
 
 def _places(keys: npt.NDArray[np.uint64], kept: Index) -> Index:
-    """Place of each row among the different ones, which stand in canonical order."""
+    """Position of each row among the distinct ones, in canonical order."""
     order = np.argsort(keys[kept], kind="stable")
     found: Index = order[np.searchsorted(keys[kept][order], keys)]
     return found
@@ -386,7 +386,7 @@ def _group_folds(
 
 
 def folds_wanted(dependence: Dependence, n_told: int | str, n_rows: int) -> int:
-    """Folds to make: as told, or one per group where groups are few; 0 for a single net.
+    """Folds to make: as requested, or one per group where groups are few; 0 for a single net.
 
     Examples
     --------

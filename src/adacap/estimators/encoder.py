@@ -42,7 +42,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         means and frequencies for text of many levels, calendar cycles for dates.
         ``"paper"``: the preprocessing of the AdaCap experiments.
         ``"none"``: numbers pass unchanged.
-        In the first two every output is finally brought to mean 0 and deviation 1.
+        In the first two every output is finally scaled to mean 0 and deviation 1.
     max_levels : int, default=12
         A column of at most this many levels is one-hot encoded.
     one_hot_numeric : bool, default=True
@@ -52,7 +52,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Under ``"default"``, whether text that spells numbers (``"1,234.50"``, ``"86 m²"``,
         ``"12 %"``) or dates is read as such, and free text (long, mostly distinct) becomes features
         of its words. A text such as ``"%d/%m/%Y"`` also says how dates are written, where day and
-        month cannot be told apart.
+        month cannot be distinguished.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     names_ : tuple of str or None
         Column names seen in ``fit``; ``feature_names_in_`` has them as an array.
     layout_ : tuple of int
-        Input columns in the order in which their outputs stand in the matrix. That of the table,
+        Input columns in the order of their outputs in the matrix. That of the table,
         except inside an estimator, whose nets must not depend on the order of the columns.
     n_features_in_ : int
         Number of input columns.
@@ -85,7 +85,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array([ 0.70..., -1.41...], dtype=float32)
     """
 
-    _owner = "TableEncoder"  # the class that messages about the user's data speak of
+    _owner = "TableEncoder"  # the class named in messages about the user's data
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         layout : sequence of int or None
             Order of the columns in the matrix; None is that of the table.
         owner : str
-            Class name that messages about the user's data speak of.
+            Class name used in messages about the user's data.
         """
         self._owner = owner
         return self._fit(table, y, sample_weight, keep=True, layout=layout)
@@ -223,13 +223,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], owner: str = "TableEncoder") -> TableEncoder:
-        """Fitted encoder from what :meth:`to_dict` gave.
+        """Fitted encoder from the output of :meth:`to_dict`.
 
         Parameters
         ----------
         data : dict
         owner : str, default="TableEncoder"
-            Class name that messages about the user's data speak of.
+            Class name used in messages about the user's data.
         """
         encoder = cls(**{name: data[name] for name in OPTIONS})
         encoder._owner = owner
@@ -237,7 +237,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return encoder
 
     def __sklearn_tags__(self) -> Tags:
-        """Missing values, text and categories are welcome; the result is float32."""
+        """Missing values, text and categories are accepted; the result is float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.policy != "none"
         tags.input_tags.categorical = tags.input_tags.string = self.policy != "none"

@@ -44,10 +44,10 @@ def make(
         as the code published with it trained them.
     task : {"regression", "classification"}, default="regression"
     **overrides
-        Any parameter of the estimator, to depart from these settings. Besides, for what the
-        sources leave open: ``loss``, ``"rmse"`` or ``"mse"``, for regression; ``initialization``,
-        ``"he"``, ``"glorot"``, ``"glorot-relu"`` or ``"kaiming"``, torch's; and ``reading``, one
-        or several names of ``adacap.estimators.presets.READINGS``.
+        Any parameter of the estimator, to change these settings. Also, for what the sources leave
+        open: ``loss``, ``"rmse"`` or ``"mse"``, for regression; ``initialization``, ``"he"``,
+        ``"glorot"``, ``"glorot-relu"`` or ``"kaiming"``, torch's; and ``reading``, one or several
+        names of ``adacap.estimators.presets.READINGS``.
 
     Returns
     -------

@@ -47,7 +47,7 @@ class Recipe:
     backbone: BackboneSpec
     factory: Factory | None
     scheme: str
-    loss: str  # of the targets, in which fits are told
+    loss: str  # of the targets, in which fits are reported
     score: str
     mlr_form: MLRForm
     n_permutations: int
@@ -70,13 +70,13 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class BagTraining:
-    """All that it takes to train one net per entry of ``members``.
+    """Everything needed to train one net per entry of ``members``.
 
     Nets with equally many rows are trained as one computation. Where that is not possible they are
     trained one by one, each on one thread, so that the result does not depend on how many
-    processes joblib uses for it; a warning tells why.
+    processes joblib uses for it; a warning says why.
 
-    With ``refit_net`` of a recipe each net is then trained anew on all rows, up to the iteration
+    With ``refit_net`` of a recipe each net is then trained again on all rows, up to the iteration
     that was best on its hold-out.
 
     Attributes
@@ -90,9 +90,9 @@ class BagTraining:
         Validation rows to use in place of each member's hold-out.
     callbacks : tuple of Callback
     start_from : tuple of FittedMember
-        Members to go on from instead of fresh nets.
+        Members to continue from instead of fresh nets.
     checkpoint : Checkpoint or None
-        What is kept of nets that are trained in this process.
+        Where nets that are trained in this process are saved.
     """
 
     recipes: tuple[Recipe, ...]
@@ -153,13 +153,13 @@ class _Run:
                 if len(members) == 1:
                     raise
                 reason = _DIVERGED
-        if self.keep_at is None or reason == _DIVERGED:  # any other was told by the first pass
+        if self.keep_at is None or reason == _DIVERGED:  # the first pass warned of any other
             text = f"The {len(members)} nets are trained one by one, since {reason}."
             warn_caller(text)
         return self._apart(members)
 
     def refits(self, members: Sequence[MemberRows]) -> bool:
-        """Whether each net is to be trained anew on all rows."""
+        """Whether each net is to be trained again on all rows."""
         return self.recipe.refit_net and self.valid is None and len(members[0].valid) > 0
 
     def anew(self, fitted: Sequence[FittedMember]) -> list[FittedMember]:
@@ -224,7 +224,7 @@ class _Run:
     def _threads(
         self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
     ) -> AbstractContextManager[None]:
-        """Small nets are trained on one thread: two would wait for each other."""
+        """Small nets are trained on one thread: two would mostly wait for each other."""
         n_rows = min(len(members[group[0]].train), recipe.config.batch_size)
         n_numbers = len(group) * n_rows * (recipe.backbone.width or 512)
         return one_thread() if n_numbers <= _MOST_ALONE else nullcontext()
@@ -328,7 +328,7 @@ def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tens
 
 
 def _seen_by(config: TrainingConfig, member: MemberRows) -> MemberRows:
-    """A member with the rows that its steps can reach; of the rest nothing need be prepared."""
+    """A member with the rows that its steps can reach; the rest need not be prepared."""
     most = config.max_iter * config.batch_size
     if len(member.train) <= most:
         return member

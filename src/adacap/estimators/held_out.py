@@ -1,4 +1,4 @@
-"""What trained nets say of rows they were not trained on: behind intervals and calibration."""
+"""Outputs of trained nets on rows they were not trained on: for intervals and calibration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK = 8192
 BLEND_CHUNK = 1024  # a kernel compares each row with thousands of others
 _LEAST_TESTED = 4  # rows held out, for a test on them
 N_PERMUTATIONS = 199
-_MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors have nothing more to tell
+_MOST_LEFT_OUT = 20_000  # rows beyond which leave-one-out errors add nothing
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rows:
 class HeldOut:
     """Outputs of a net on its validation rows, and the output layer they come from.
 
-    ``layer`` was solved without these rows; None once the net has been trained anew on all rows.
+    ``layer`` was solved without these rows; None once the net has been trained again on all rows.
     ``inflation`` is the mean error on these rows over the mean leave-one-out error on the training
     rows, whose features the net has learnt; None without a solved layer. ``lowest_losses`` are
     those of :func:`adacap.core.diagnostics.lowest_losses` over the iterations, of the labels and
@@ -80,13 +80,13 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is left after training to judge the nets by."""
+    """What training leaves to judge the nets by."""
 
     members: Sequence[FittedMember]
     rows: Rows  # all that training saw
     valid: Rows | None  # given by the caller to choose iterations on
     aside: Rows | None  # that neither training nor any choice saw
-    is_going_on: bool  # from nets of an earlier fit, whose rows are not known
+    is_warm_start: bool  # continued from nets of an earlier fit, whose rows are not known
     blend: Blended | None = None  # what the nets are part of
     dependence: Dependence | None = None  # of the rows
     dependence_aside: Dependence | None = None
@@ -99,7 +99,7 @@ class Evidence:
         return torch.stack(outputs).mean(0)
 
     def outputs_held_out(self) -> tuple[Tensor, Tensor]:
-        """Rows that were held out, and the outputs of who did not see them."""
+        """Rows that were held out, and the outputs of members that did not see them."""
         if self.blend is not None:
             index = (self.blend.fold >= 0).nonzero()[:, 0]
             return index, self.blend.outputs[index]
@@ -192,8 +192,8 @@ def solve_rows(
 ) -> tuple[RidgeFit, float, LeftOut | None]:
     """Output layer on some rows, its degrees of freedom and leave-one-out residuals.
 
-    All from one factorisation; of very many rows, the residuals are those of the first ones. Rows
-    stand in an order that content alone decides, so they are as good as any.
+    All from one factorisation; on very large tables, residuals are of the first rows only. Rows are
+    in an order that depends on content alone, so these are as good as any.
     """
     part = rows.take(index)
     ridge, Y = _ridge(hidden, lam, part.weight, fit_intercept), part.targets.double()
@@ -205,7 +205,7 @@ def solve_rows(
         weight = None if part.weight is None else part.weight[first]
         ridge = _ridge(hidden[first], lam, weight, fit_intercept)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalWarning)  # told by the solve that made the layer
+        warnings.simplefilter("ignore", NumericalWarning)  # the solve warned already
         try:
             residuals, leverage = ridge.loo(Y[first])
         except ArithmeticError:  # diagnostics must never make `fit` fail

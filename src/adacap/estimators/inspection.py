@@ -1,4 +1,4 @@
-"""What a fitted estimator tells about itself: its capacity, what drives it, and a page about it."""
+"""What a fitted estimator reports about itself: its capacity, what drives it, and a page."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def facts_of(estimator: Any) -> list[Line]:
 
 
 def _source(capacity: Capacity) -> Iterator[Line]:
-    """The member of a blend that the readings which follow speak of."""
+    """The member of a blend that the following readings are about."""
     if capacity.read_from is not None:
         yield "capacity read from", source_of(capacity.read_from)
 
@@ -163,10 +163,10 @@ class Explaining:
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what predictions move by, ``(n_features_in_,)``, of sum 1.
+        """Share of each column in the variation of predictions, ``(n_features_in_,)``; sum 1.
 
         How far predictions move, squared, when the column is taken from another training row: it
-        needs no labels, and says what drives predictions, not what they are worth
+        needs no labels, and shows what drives predictions, not how good they are
         (:meth:`importance` does, on test rows). Found when first asked for, and saved with the
         model. Zeros where no column moves anything.
         """

@@ -1,4 +1,4 @@
-"""Prediction intervals of a fitted regressor: which errors they rest on, and what they promise.
+"""Prediction intervals of a fitted regressor: which errors they use, and what they guarantee.
 
 Errors are kept with their sign in coded units, in which the nets compute, each over the scale that
 its row was given (:mod:`adacap.widths`). Rows count as often as in ``fit``: a row of weight 2 is
@@ -75,9 +75,9 @@ GROUP_COUNT = 3.0
 """How often a group counts in errors out of fold, where the row to come counts once.
 
 With 1 the next group is one like the others, as in hierarchical conformal prediction. That covered
-92 to 95 % at 0.9 on made-up tables of 12 to 40 groups, since the mean of the folds' models errs
+92 to 95 % at 0.9 on synthetic tables of 12 to 40 groups, since the mean of the folds' models errs
 less than each of them; rows that count once each covered 88 to 90 %. 3 lies between: it was picked
-on the tables of ``benchmarks/groups.py`` and is no consequence of theory.
+on the tables of ``benchmarks/groups.py`` and does not follow from theory.
 """
 _PRIOR_ROWS = 10
 _CHOSEN = 1.1  # the rows held out chose the iteration, so their errors are a little too small
@@ -93,7 +93,7 @@ class FoldErrors(Errors):
 
 @dataclass(frozen=True)
 class IntervalData:
-    """What ``predict_interval`` has to go by; None where the fit left nothing of the kind."""
+    """What ``predict_interval`` is based on; None where the fit left nothing of the kind."""
 
     split: Errors | None = None
     folds: FoldErrors | None = None
@@ -115,7 +115,7 @@ class IntervalData:
         return {"split": self.split, "cv+": self.folds, "loo": self.loo}
 
     def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` stands for, or the one asked for if it can be had.
+        """Method that ``"auto"`` resolves to, or the requested one if it is available.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class IntervalData:
         return resolve(method, self._there)
 
     def errors(self, method: str) -> Errors:
-        """Errors that a method rests on."""
+        """Errors that a method is based on."""
         found = self._there[self.resolve(method)]
         assert found is not None
         return found
@@ -135,14 +135,14 @@ class IntervalData:
         return self.errors(method).scale is not None
 
     def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
-        """What intervals rest on and what they promise, in words."""
+        """What intervals are based on and what they guarantee, in words."""
         return describe(self.resolve(method), self.errors(method), coverage)
 
 
 class FoldOutputs(nn.Module):
     """Outputs (n, K, c) of the folds, each by models that never saw it.
 
-    With trees for the width of rows, the sizes that they give stand behind the outputs: (n, K, 2c).
+    With trees for the width of rows, their sizes follow the outputs: (n, K, 2c).
     """
 
     def __init__(self, module: Any, trees: Frozen | None = None) -> None:
@@ -254,7 +254,7 @@ def later_errors(evidence: Evidence) -> Errors | None:
     if dependence is None or dependence.time is None or evidence.valid is not None:
         return None
     index, outputs = evidence.outputs_held_out()
-    if evidence.is_going_on or len(index) == 0:
+    if evidence.is_warm_start or len(index) == 0:
         return None
     weight = None if rows.weight is None else rows.weight.cpu()[index]
     errors = errors_of(outputs, rows.targets.cpu()[index], weight)
@@ -264,7 +264,7 @@ def later_errors(evidence: Evidence) -> Errors | None:
 def by_group(
     errors: Errors, dependence: Dependence | None, index: Any, count: float = 1.0
 ) -> Errors:
-    """Errors that know how their rows depend; ranks count groups, each ``count`` times."""
+    """Errors with the dependence of their rows; ranks count groups, each ``count`` times."""
     if dependence is None:
         return errors
     is_in_time = dependence.time is not None
@@ -345,7 +345,7 @@ def fold_errors(evidence: Evidence) -> FoldErrors | None:
     rows, members = evidence.rows, evidence.members
     held = [member.held_out for member in members]
     layers = [h.layer for h in held if h is not None and h.layer is not None]
-    if len(layers) < max(2, len(members)) or evidence.is_going_on or _is_in_time(evidence):
+    if len(layers) < max(2, len(members)) or evidence.is_warm_start or _is_in_time(evidence):
         return None
     fold = torch.full((len(rows.x),), -1, dtype=torch.int32)
     for k, member in enumerate(members):

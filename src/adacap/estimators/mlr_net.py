@@ -136,7 +136,7 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
 
         ``RMSE(Y_ε + (I−H)ξ ; HY_ε) + mean_t |RMSE(Y ; Ȳ) − RMSE(π_t(Y)_ε + (I−H)ξ_t ; Hπ_t(Y)_ε)|``
 
-    with noise ξ and ε drawn anew at each step. For use rather than study take
+    with noise ξ and ε drawn again at each step. For use rather than study take
     :class:`adacap.AdaCapRegressor`.
 
     Parameters
@@ -179,9 +179,9 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
         σ of the noise ξ that enters as ``(I − H)ξ``; 0 for none.
     target_dither : float or "auto", default="auto"
         Standard deviation of the noise ε on the standardised target; auto is 0.03 for
-        regression. Classes bear none.
+        regression. Classes have none.
     dither_form : {"halved", "fitted", "printed"}, default="halved"
-        What stands against the labels under structured dithering: see
+        What is compared with the labels under structured dithering: see
         :func:`adacap.core.dithered_mlr_loss`.
     lambda_init : float, "max_sensitivity", "published" or sequence, default="max_sensitivity"
         Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
@@ -206,7 +206,7 @@ class MLRNetRegressor(MLRNetBase, AdaCapRegressor):
     Attributes
     ----------
     settings_ : Settings
-        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+        Every setting of the fit, with ``"auto"`` resolved. It prints.
     network_ : nn.Module
         Trained net with its output layer frozen; maps encoded rows to coded targets.
     members_ : tuple of FittedMember
@@ -297,9 +297,9 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
         σ of the noise ξ that enters as ``(I − H)ξ``; 0 for none.
     target_dither : float or "auto", default="auto"
         Standard deviation of the noise ε on the standardised target; auto is 0.03 for
-        regression. Classes bear none.
+        regression. Classes have none.
     dither_form : {"halved", "fitted", "printed"}, default="halved"
-        What stands against the labels under structured dithering: see
+        What is compared with the labels under structured dithering: see
         :func:`adacap.core.dithered_mlr_loss`.
     lambda_init : float, "max_sensitivity", "published" or sequence, default="max_sensitivity"
         Start of λ: a number, or the paper's rule on the first minibatch, without noise, which
@@ -324,7 +324,7 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
     Attributes
     ----------
     settings_ : Settings
-        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+        Every setting of the fit, with ``"auto"`` resolved. It prints.
     network_ : nn.Module
         Trained net with its output layer frozen; maps encoded rows to coded targets.
     members_ : tuple of FittedMember

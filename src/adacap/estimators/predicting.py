@@ -1,4 +1,4 @@
-"""Outputs of a trained network: few rows at once, many in chunks that threads share."""
+"""Outputs of a trained network: few rows at once, many in chunks shared among threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHUNK_NUMBERS = 2**19  # of the largest hidden layer of all nets: about what a 
 _LEAST_CHUNK = 128
 _FEW = 8  # rows of a call that is answered as fast as can be
 _LEAST_PRODUCT = 400  # multiplications from which torch leaves a product to BLAS
-_MULTIPLE = 32  # of which the rows of a product are one: BLAS then rounds every row alike
+_MULTIPLE = 32  # multiple of rows in a product, so that BLAS rounds every row the same way
 
 
 @after_fork()
@@ -40,10 +40,10 @@ def chunked_outputs(
 ) -> npt.NDArray[np.float32]:
     """Outputs of a network in evaluation mode.
 
-    Rows are padded to a multiple of 32, by which BLAS rounds each of them alike: a prediction then
-    does not depend on the other rows of the call, to the last bit. Calls of at most 8 rows are
+    Rows are padded to a multiple of 32, so that BLAS rounds each of them the same way: a prediction
+    then does not depend on the other rows of the call, to the last bit. Calls of at most 8 rows are
     padded to 8 only, to be fast; they agree with the others at least up to rounding, about 1e-6 of
-    the spread of the outputs. Many rows are cut into chunks, which threads take as they get done.
+    the spread of the outputs. Many rows are cut into chunks, which threads take in turn.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def chunked_outputs(
 
 
 def refuse_non_finite(outputs: npt.NDArray[np.float32], encoded: npt.NDArray[np.float32]) -> None:
-    """Refuse predictions that are no numbers, naming the rows.
+    """Refuse predictions that are not finite, naming the rows.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _fill(
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:
-    """What is left, each taken by one of the threads that ask, unless they are to stop."""
+    """Remaining chunks, each taken by one of the threads, unless they are to stop."""
     while not stop_asked():
         try:
             yield pending.popleft()

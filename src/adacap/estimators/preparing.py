@@ -58,7 +58,7 @@ class Samples:
     columns : tuple of int
         Columns in an order that depends on content alone.
     sign : ndarray of shape (n_targets,)
-        -1 for a regression target that is to be turned round.
+        -1 for a regression target whose sign is flipped.
     dependence : Dependence or None
         Groups and times of the rows.
     """
@@ -148,7 +148,7 @@ def read_samples(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What training sees of the samples, and how it was made of them.
+    """What training sees of the samples, and how it was made from them.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Prepared:
     valid : Rows or None
         Given by the caller to choose iterations on.
     aside : Rows or None
-        That neither training nor any choice sees.
+        Used neither in training nor for any choice.
     samples : Samples
         Those of ``rows``.
     samples_aside : Samples or None
@@ -211,24 +211,24 @@ class Preparation:
         X_val: Any,
         y_val: Any,
         seed: int,
-        going_on: bool,
+        is_warm_start: bool,
         groups: Any = None,
         time: Any = None,
     ) -> Prepared:
         """Check, merge, set aside, code and encode."""
         options = encoder_options(self.preprocessing)
-        policy = self.encoder_.policy if going_on else options["policy"]
+        policy = self.encoder_.policy if is_warm_start else options["policy"]
         read_text = options.get("read_text", True)
         every = samples = read_samples(
             X, y, sample_weight, policy, self._codec, read_text, groups=groups, time=time
         )
-        keep, later = self._set_aside(every, seed, going_on)
+        keep, later = self._set_aside(every, seed, is_warm_start)
         if len(later):
             samples = every.take(keep)
         # a class may have one row, set aside
         seen = every.y if self._codec is ClassCodec else samples.y
         codec: Codec = (
-            self.codec_ if going_on else self._codec.fit(seen, samples.weight, samples.sign)
+            self.codec_ if is_warm_start else self._codec.fit(seen, samples.weight, samples.sign)
         )
         coded = codec.encode(samples.y)
         if len(coded) < 2:
@@ -236,7 +236,7 @@ class Preparation:
                 f"{type(self).__name__} needs at least 2 different rows to permute labels, got "
                 f"n_samples={len(coded)}."
             )
-        if going_on:
+        if is_warm_start:
             encoder = self.encoder_
             encoded = encoder.encode(samples.table)
         else:
@@ -291,7 +291,7 @@ class Preparation:
         """Order of the columns that the nets see.
 
         That of the user where nothing else is changed, and where a module of the user's own may
-        know what stands in which place.
+        depend on the position of columns.
         """
         is_own = callable(getattr(self, "architecture", None))
         as_given = encoder_options(self.preprocessing)["policy"] == "none" or is_own
@@ -312,13 +312,13 @@ class Preparation:
         )
 
     def _set_aside(
-        self, samples: Samples, seed: int, going_on: bool
+        self, samples: Samples, seed: int, is_warm_start: bool
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Rows to train with, and rows that nothing sees before the nets are done."""
-        if going_on and self._calibration_share > 0:
+        """Rows to train with, and rows that nothing uses before the nets are done."""
+        if is_warm_start and self._calibration_share > 0:
             raise ValueError(
                 f"calibration_fraction={self._calibration_share:g} cannot set aside rows that "
-                "the nets have not seen when warm_start=True goes on with them. Set it to 0 and "
+                "the nets have not seen when warm_start=True continues with them. Set it to 0 and "
                 "call calibrate(X, y) with fresh rows."
             )
         y, strata, share = samples.y, None, self._calibration_share

@@ -1,4 +1,4 @@
-"""Which members a model is made of: what ``quality`` stands for.
+"""Which members a model is made of: what ``quality`` means.
 
 Nothing here needs torch, so that a model file can be inspected without it.
 """
@@ -40,7 +40,7 @@ QUALITIES: Mapping[str, tuple[str, ...]] = {
         "nets:rank",
     ),
 }  # fmt: skip
-"""Members by how long one is willing to wait, in order of value; figures: docs/DEFAULTS.md."""
+"""Members by how long a user is willing to wait, in order of value; figures: docs/DEFAULTS.md."""
 
 MANY_ROWS = 2000
 """Rows above which trees are grown on histograms, and nets get more steps."""
@@ -68,7 +68,7 @@ NETS_OF_MANY_ROWS: Mapping[str, dict[str, Any]] = {
     OWN_LIST: {"max_iter": 150},
 }  # fmt: skip
 CLASS_NETS: Mapping[str, dict[str, Any]] = {name: {"n_estimators": 5} for name in NETS}
-"""What ``"auto"`` stands for in the nets of a blend, where they differ from nets alone."""
+"""What ``"auto"`` means for the nets of a blend, where they differ from nets alone."""
 
 FOURIER = {"width": 256, "depth": 1}
 """Size of the nets of Fourier features, whatever that of the others."""
@@ -79,7 +79,7 @@ _OF_NETS = (
     "batch_size", "optimizer", "weight_decay", "refit", "n_permutations",
     "lambda_init", "fit_intercept", "warm_start",
 )  # fmt: skip
-_OF_FOLDS = ("n_estimators", "validation", "warm_start")  # which any blend hears
+_OF_FOLDS = ("n_estimators", "validation", "warm_start")  # which apply to any blend
 _NOT_OF_FOURIER = (
     "architecture", "width", "depth", "max_iter", "max_lr", "weight_decay", "lambda_init",
 )  # fmt: skip
@@ -116,7 +116,7 @@ class Plan(NamedTuple):
 def plan_of(
     estimator: AdaCapBase, n_rows: int, *, is_table: bool = True, has_validation_rows: bool = False
 ) -> Plan:
-    """What ``quality`` stands for in a fit on so many different rows.
+    """What ``quality`` means in a fit on this many different rows.
 
     ``"auto"`` is the blend of ``"balanced"``, unless a parameter that describes nets is given: then
     it is a bag of such nets and nothing else.
@@ -163,7 +163,7 @@ def plan_of(
 
 
 def nets_in(estimator: AdaCapBase, plan: Plan, n_rows: int) -> Mapping[str, Any]:
-    """What ``"auto"`` stands for in the nets of a blend, where they differ from nets alone."""
+    """What ``"auto"`` means for the nets of a blend, where they differ from nets alone."""
     if not plan.is_blend:
         return {}
     own = estimator._nets_in
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:
 
 
 def _refuse_without_effect(estimator: AdaCapBase, plan: Plan) -> None:
-    """Refuse parameters of nets where no net would hear of them."""
+    """Refuse parameters of nets where no net would use them."""
     if any(member.partition(":")[0] == "nets" for member in plan.members):
         return
     inert = [name for name in _OF_NETS if name not in _OF_FOLDS]
@@ -213,7 +213,7 @@ def _refuse_without_effect(estimator: AdaCapBase, plan: Plan) -> None:
 def _why_not(told: Mapping[str, Any], is_table: bool, has_validation_rows: bool) -> str:
     """Why members cannot be blended; empty where they can."""
     if not is_table:
-        return "for samples that are no rows of a table"
+        return "for samples that are not rows of a table"
     if has_validation_rows:
         return "with X_val, y_val"
     if told["warm_start"]:

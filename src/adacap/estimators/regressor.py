@@ -44,29 +44,29 @@ __all__ = ["AdaCapRegressor"]
 class AdaCapRegressor(RegressorMixin, AdaCapBase):
     """Regression on small tables by a blend of nets, kernels, trees and ridge.
 
-    Members are trained in the same five folds and count by their out-of-fold error. The nets are
+    Members are trained in the same five folds and weighted by their out-of-fold error. The nets are
     feed-forward nets whose output layer is the closed-form ridge solution on their last hidden
     layer, trained to fit the labels but not their permutations; ``quality="nets"`` is a bag of
     them alone. Takes frames with text and missing values as they are; several targets share one
     model.
 
-    Parameters stand in four groups. For most users: ``quality`` to ``calibration_fraction``.
-    For tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to
-    ``fit_intercept``. For running: ``time_limit`` to ``verbose``. What ``"auto"`` stands for
-    depends on ``quality`` and the number of rows alone, so that nets which differ in ``scheme`` or
-    ``architecture`` are trained alike; ``settings_`` has what it became.
+    Parameters come in four groups. For most users: ``quality`` to ``calibration_fraction``.
+    For tuning: ``max_iter`` to ``refit``. For research: ``n_permutations`` to ``fit_intercept``.
+    For running: ``time_limit`` to ``verbose``. What ``"auto"`` resolves to depends on ``quality``
+    and the number of rows alone, so that nets that differ in ``scheme`` or ``architecture`` are
+    trained alike; ``settings_`` has the values.
 
     Parameters
     ----------
     quality : {"auto", "fast", "balanced", "best", "nets"} or list of str, default="auto"
         What is trained. Fast, balanced and best are blends: nets, kernels, trees and ridge, trained
-        in the same folds and weighed by their out-of-fold error; higher levels train more members
+        in the same folds and weighted by their out-of-fold error; higher levels train more members
         for longer. ``"nets"`` is nets alone, and so is all else with fewer than 20 rows. A list
         names the members of a blend by kind and encoding: ``["kernel", "nets:bins"]``. Auto is
         balanced, or nets with ``X_val`` or any parameter that describes nets: ``architecture`` to
-        ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. Beside a
+        ``n_estimators``, ``validation``, those for tuning and research, ``warm_start``. With a
         quality they describe the nets of its blend; those that leave no folds are refused, and so
-        is what describes nets beside a quality that trains none, as fast does.
+        are parameters of nets with a quality that trains none, such as fast.
     architecture : str, Architecture, list of these or callable, default="auto"
         ``"glu"``, ``"snn"``, ``"mlp"``, ``"resblock"``, ``"fourier"``, or a name with options:
         ``Architecture("mlp", dropout=0.2, batch_norm=True)``. Auto is glu. The members of a bag
@@ -78,11 +78,11 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         ``"plain"``: an ordinary net. Any of them with ``"-mse"`` at the end is trained on the mean
         squared error, not its root. Auto is adacap.
     width : int or "auto", default="auto"
-        Size of the hidden layers, of named architectures. Auto is 128, and 64 in the default
-        blend. What this and the autos below are in the default blend holds for up to 2000 rows;
-        beyond them, and with other qualities, ``settings_`` tells.
+        Size of the hidden layers, of named architectures. Auto is 128, and 64 in the default blend.
+        What this and the autos below are in the default blend holds for up to 2000 rows; for more
+        rows and other qualities, see ``settings_``.
     depth : int, list of int or None, default=None
-        Number of hidden layers or blocks; None is the usual one of the architecture. The members
+        Number of hidden layers or blocks; None is the default of the architecture. The members
         of a bag take the items of a list in turn.
     n_estimators : int or "auto", default="auto"
         Nets whose outputs are averaged, and folds of a blend. Auto is 5 (fewer below 10 rows).
@@ -96,10 +96,10 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     calibration_fraction : float, default=0.0
         Share of the rows that training never sees, for intervals of method ``"split"``.
     target_transform : {"auto", "log", "yeo-johnson", "none"}, default="none"
-        What is learned in place of a target, each by itself. Predictions are means in units of the
-        target all the same: the way back averages over errors out of fold. Auto is log,
-        Yeo-Johnson or none: none unless the target is skewed and a small blend of a kernel and
-        trees errs at least 5 % less out of fold with a transform, in units of the target.
+        Transform of each target that is learned in its place. Predictions are still means in units
+        of the target: the inverse averages over out-of-fold errors. Auto is log, Yeo-Johnson or
+        none: none unless the target is skewed and a small blend of a kernel and trees errs at least
+        5 % less out of fold with a transform, in units of the target.
     max_iter : int, str or "auto", default="auto"
         Optimiser steps, or epochs in words: ``"20 epochs"``. Auto is 130, and 80 in the default
         blend.
@@ -116,11 +116,11 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         trained on.
     refit : {"auto", "net", "head", "none"}, default="auto"
         What is done on all rows, held-out ones included, at the end. ``"net"``: train again up to
-        the best iteration, then solve the output layer; ``"head"``: solve the output layer, which
-        plain nets have not; ``"none"``: nothing. Auto is net where at least a tenth of the rows is
-        held out, unless there is a net per fold or ``warm_start=True``; else head.
+        the best iteration, then solve the output layer; ``"head"``: solve the output layer, not
+        available for plain nets; ``"none"``: nothing. Auto is net where at least a tenth of the
+        rows is held out, unless there is a net per fold or ``warm_start=True``; else head.
     n_permutations : int, default=16
-        Permuted label sets of the MLR loss, drawn once. Of the adacap schemes alone.
+        Permuted label sets of the MLR loss, drawn once. For the adacap schemes only.
     lambda_init : float, "max_sensitivity", "published", sequence or "auto", default="auto"
         Start of λ: a number, or the paper's rule on the first minibatch, which chooses among 12
         values from 0.1 to 10⁴ or among those of a sequence; ``"published"`` is that of the code
@@ -131,13 +131,13 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         Seconds after which training stops; a model is returned all the same. A blend leaves out
         the last of its members when time runs short.
     warm_start : bool, default=False
-        Another ``fit`` goes on training the nets of the last one, with the same encoding.
+        Another ``fit`` continues to train the nets of the last one, with the same encoding.
     device : str or None, default=None
         Torch device; None is a GPU if there is one.
     random_state : int, RandomState, Generator or None, default=None
         Fixes every random choice; with the same integer a fit gives the same model.
     callbacks : sequence of Callback or None, default=None
-        What hears of the training of nets, see :mod:`adacap.training`; a warning tells where none
+        Called during the training of nets, see :mod:`adacap.training`; a warning says so if none
         are trained.
     verbose : int or bool, default=0
         1 shows progress.
@@ -145,7 +145,7 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     Attributes
     ----------
     settings_ : Settings
-        Every setting of the fit, with ``"auto"`` replaced by what it stood for. It prints.
+        Every setting of the fit, with ``"auto"`` resolved. It prints.
     network_ : nn.Module
         What predicts, with output layers frozen; maps encoded rows to coded targets.
     blend_ : tuple of Part
@@ -179,22 +179,22 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
     provenance_ : Provenance
         Rows trained on, seconds, date and versions.
     background_ : Background
-        What is remembered of the training rows, behind :meth:`explain`.
+        What is kept of the training rows, for :meth:`explain`.
     seen_ : Seen
-        Summary of the training rows that new rows are held against, behind
+        Summary of the training rows that new rows are compared with, for
         :func:`adacap.drift.check_drift`.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each column in what predictions move by; of sum 1.
+        Share of each column in the variation of predictions; they sum to 1.
     n_features_in_ : int
         Columns of ``X``.
     feature_names_in_ : ndarray of str
         Only when ``X`` has column names.
     intervals_ : IntervalData
-        Errors on rows that nets have not seen, behind :meth:`predict_interval`;
-        ``intervals_.describe()`` says in words what they promise.
+        Errors on rows that nets have not seen, for :meth:`predict_interval`;
+        ``intervals_.describe()`` says in words what they guarantee.
     interval_method_ : str or None
         What intervals of method ``"auto"`` are: ``"split"``, ``"cv+"`` or ``"loo"``; None where the
-        model has nothing to make them from.
+        model cannot make them.
 
     Examples
     --------
@@ -305,14 +305,14 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
             ``"split"``: errors on rows that training never saw (``calibration_fraction`` or
             :meth:`calibrate`), with a guarantee of 1 − α. ``"cv+"``: errors of each row under the
             nets or the blend of a fold that never saw it (``validation="folds"``); 1 − 2α is
-            guaranteed, up to what is not done anew in each fold: the best iteration is chosen on
-            the fold, columns are encoded, members weighed and widths learnt on all rows. ``"loo"``,
-            of nets alone and not of a blend: leave-one-out errors of the output layer, given its
-            features, times a factor that was measured; no guarantee. Auto is the first of split,
-            cv+ and loo that the model can give; ``interval_method_`` says which that is.
+            guaranteed, except for what is not repeated in each fold: the best iteration is chosen
+            on the fold, columns are encoded, members weighted and widths learnt on all rows.
+            ``"loo"``, of nets alone and not of a blend: leave-one-out errors of the output layer,
+            given its features, times a factor that was measured; no guarantee. Auto is the first of
+            split, cv+ and loo that the model can give; ``interval_method_`` says which that is.
         width : {"auto", "constant"}, default="auto"
-            Auto is as wide for a row as out-of-fold errors of rows like it are large, where the
-            fit found that to pay; what is guaranteed is the same.
+            Auto adapts the width of a row to the out-of-fold errors of similar rows, where the fit
+            found that to help; the guarantee is the same.
 
         Returns
         -------
@@ -375,13 +375,13 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
 
     @property
     def interval_method_(self) -> str | None:
-        """What ``method="auto"`` stands for: split, cv+ or loo; None without intervals."""
+        """What ``method="auto"`` resolves to: split, cv+ or loo; None without intervals."""
         found = self.intervals_
         has_none = found.split is None and found.folds is None and found.loo is None
         return None if has_none else found.resolve("auto")
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Take errors on fresh rows, for intervals of method ``"split"``.
+        """Compute errors on fresh rows, for intervals of method ``"split"``.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What tells one fit from another, and members of a blend as a checkpoint keeps them."""
+"""What identifies a fit, and members of a blend as a checkpoint keeps them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from adacap.training.data import MemberRows
 if TYPE_CHECKING:
     from adacap.estimators.preparing import Prepared
 
-__all__ = ["GOING_ON", "fingerprint", "kept_member", "kept_seconds", "same_seeds"]
+__all__ = ["NO_CHECKPOINT", "fingerprint", "kept_member", "kept_seconds", "same_seeds"]
 
-GOING_ON = (
-    "checkpoint is for a fit that starts anew, while warm_start=True goes on with the nets of the "
-    "last fit. Leave checkpoint out, or set warm_start=False."
+NO_CHECKPOINT = (
+    "checkpoint is for a fit that starts fresh, while warm_start=True continues with the nets of "
+    "the last fit. Leave checkpoint out, or set warm_start=False."
 )
 _NOT_OF_THE_FIT = {"callbacks", "random_state", "verbose", "warm_start"}
 _PLACES = {"column", "root", "left", "right"}
@@ -48,7 +48,7 @@ def same_seeds(estimator: Any, seeds: list[int], checkpoint: Checkpoint | None) 
 def fingerprint(estimator: Any, data: Prepared, members: Sequence[MemberRows]) -> dict[str, str]:
     """All that the outcome of a fit depends on, by names that a user knows.
 
-    What a function or class of the user's own does is known by its name alone.
+    A user's own function or class is identified by its name alone.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def _word(value: Any) -> str:
     """A parameter as text that is the same in every process."""
     if isinstance(value, np.ndarray | Tensor):
         return _hash([value])
-    if keeps_state(value):  # a callback, known by what it was told
+    if keeps_state(value):  # a callback, identified by its arguments
         public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
         return f"{type(value).__name__}({public})"
     text = getattr(value, "__qualname__", None) or repr(value)
@@ -137,13 +137,13 @@ def kept_member(
     sizes: Mapping[str, int],
     device: torch.device,
 ) -> Any:
-    """A member that is no net: what the checkpoint has, or what ``fit`` gives.
+    """A member that is not a net: from the checkpoint, or from ``fit``.
 
     Parameters
     ----------
     checkpoint : Checkpoint or None
     key : str
-        What tells it from all others of the fit.
+        What identifies it within the fit.
     fit : callable
     sizes : mapping of str to int
         ``k``, ``d_in`` and ``n_out`` that it must have.
@@ -197,7 +197,7 @@ def _member(found: Any, sizes: Mapping[str, int], device: torch.device) -> Any:
 
 
 def _are_fields(kind: Any, given: Any, sizes: Mapping[str, int]) -> bool:
-    """Whether these are sizes of a predictor of this kind, of rows and folds as they are here."""
+    """Whether these sizes fit a predictor of this kind and the rows and folds of this fit."""
     if not isinstance(given, dict) or given.keys() != {field.name for field in fields(kind)}:
         return False
     whole = {name: value for name, value in given.items() if name != "link"}

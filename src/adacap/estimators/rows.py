@@ -1,4 +1,4 @@
-"""Which rows there are, and who trains on them.
+"""Which rows there are, and which nets train on them.
 
 Equal rows (features and target) are merged into one row that carries the sum of their weights, and
 all rows are put in an order that depends on content alone. So a weight of 2 *is* the row twice, the
@@ -35,7 +35,7 @@ class MergedRows:
     columns : tuple of int
         Columns in canonical order.
     sign : ndarray of shape (n_targets,)
-        1, or -1 where the target is to be turned round.
+        1, or -1 where the sign of the target is flipped.
     """
 
     index: Index

@@ -1,4 +1,4 @@
-"""What a fitted model keeps of its training rows, so that new ones can be held against them."""
+"""What a fitted model keeps of its training rows, so that new rows can be compared with them."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class Seen:
 
 
 def see(evidence: Evidence, data: Prepared) -> Seen | None:
-    """What to keep of the rows of a fit; None where samples are no rows of a table."""
+    """What to keep of the rows of a fit; None where samples are not rows of a table."""
     if data.samples.sample_shape is not None:
         return None
-    some = slice(0, _MOST_ROWS)  # the rows stand in an order that says nothing of them
+    some = slice(0, _MOST_ROWS)  # the rows are in arbitrary order
     weight = data.samples.weight
     cells = data.encoder.cells(data.samples.table.take(some))
     summary = summarise(cells, data.encoder.columns_, None if weight is None else weight[some])
@@ -103,5 +103,5 @@ def _axes(x: Tensor) -> Axes | None:
     axes = vectors[:, ::-1][:, :r].astype(np.float32).astype(np.float64)
     found = Axes(axes, np.append(kept, left), np.zeros(len(LIMITS)))
     own = found.leverage(rows) / n
-    alone = own / np.maximum(1 - own, 1e-3) * n  # as if the row had not been there
+    alone = own / np.maximum(1 - own, 1e-3) * n  # as if the row were absent
     return Axes(axes, found.variance, np.quantile(alone, LIMITS))

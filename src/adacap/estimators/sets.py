@@ -33,10 +33,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SetData(IntervalData):
-    """What ``predict_set`` has to go by: how badly rows fit their own class, unseen.
+    """What ``predict_set`` is based on: how badly unseen rows fit their own class.
 
     ``temperature`` is that of the scores. It was found without the rows of ``split``, while that of
-    the probabilities may rest on them.
+    the probabilities may depend on them.
     """
 
     temperature: float = 1.0
@@ -63,7 +63,7 @@ class SetData(IntervalData):
         return {"split": self.split, "cv+": self.folds}
 
     def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
-        """What sets rest on and what they promise, in words."""
+        """What sets are based on and what they guarantee, in words."""
         return describe_sets(self.resolve(method), self.errors(method), coverage)
 
 

@@ -1,4 +1,4 @@
-"""From parameters to settings: what ``"auto"`` stands for, resolved once and kept.
+"""From parameters to settings: each ``"auto"`` is resolved once, and the value is kept.
 
 Nothing here needs torch, so that a model file can be inspected without it.
 """
@@ -30,8 +30,8 @@ MSE_SCHEMES = ("adacap-mse", "adacap-gap-mse", "tikhonov-mse", "plain-mse")
 
 MOST_HELD = 2048  # rows that choose an iteration; more do not choose better
 _HELD = 0.2  # share of the rows that one net holds out
-_MOST_FOLDS = 5  # where their number is ours to choose
-_LEAST_FOLD = 2  # rows of a fold, where their number is ours to choose
+_MOST_FOLDS = 5  # where the user leaves their number open
+_LEAST_FOLD = 2  # rows of a fold, where the user leaves their number open
 
 # --------------------------------------------------------------------------- what "auto" means
 
@@ -58,7 +58,7 @@ TUNED: dict[str, dict[str, Any]] = {
         "n_estimators": 5, "batch_size": 512,
     },
 }  # fmt: skip
-"""Presets by how long one is willing to wait; docs/DEFAULTS.md has the figures behind them."""
+"""Presets by how long a user is willing to wait; docs/DEFAULTS.md has the figures behind them."""
 
 REGRESSION: dict[str, Any] = {
     "quality": "balanced",
@@ -72,7 +72,7 @@ REGRESSION: dict[str, Any] = {
     "max_lr": 0.03,
     "lambda_init": 3.0,
 }
-"""What ``"auto"`` stands for in :class:`AdaCapRegressor`, whatever the scheme and the nets."""
+"""What ``"auto"`` means in :class:`AdaCapRegressor`, whatever the scheme and the nets."""
 
 CLASSIFICATION: dict[str, Any] = {
     "quality": "balanced",
@@ -86,14 +86,14 @@ CLASSIFICATION: dict[str, Any] = {
     "max_lr": 0.01,
     "lambda_init": "max_sensitivity",
 }
-"""What ``"auto"`` stands for in :class:`AdaCapClassifier`, whatever the scheme and the nets."""
+"""What ``"auto"`` means in :class:`AdaCapClassifier`, whatever the scheme and the nets."""
 
 # ------------------------------------------------------------------------------- the settings
 
 
 @dataclass(frozen=True)
 class Share:
-    """How much a member of a blend counts, and how it did.
+    """Weight of a member of a blend, and its error.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Settings:
-    """Every setting of a fit, with ``"auto"`` replaced by what it stood for.
+    """Every setting of a fit, with ``"auto"`` resolved.
 
     Members of a bag may differ in ``architecture``, ``depth``, ``max_iter`` and ``max_lr``: these
     then hold a tuple with one value per net that was kept. None means "not used", or that the
@@ -370,9 +370,9 @@ def resolve(
     is_table: bool = True,
     split: RowSplit | None = None,
 ) -> Settings:
-    """All settings of a fit on so many different rows.
+    """All settings of a fit on this many different rows.
 
-    An ``"auto"`` stands for a value that depends on the class of the estimator and the number of
+    An ``"auto"`` resolves to a value that depends on the class of the estimator and the number of
     rows alone: not on the scheme, nor on the architecture.
 
     Parameters

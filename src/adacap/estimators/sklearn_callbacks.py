@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn (1.9 and later), told of every training step.
+"""Callbacks of scikit-learn (1.9 and later), called at every training step.
 
 Older versions of scikit-learn have none: then the estimators have no ``set_callbacks``.
 """
@@ -50,7 +50,7 @@ def takes_callbacks(fit: _Fit) -> _Fit:
 
 @contextmanager
 def told_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[None]:
-    """Around a ``fit``: its beginning, and its end if it gets there, are told to callbacks."""
+    """Around a ``fit``: callbacks are called at its start, and at its end if it succeeds."""
     if not getattr(estimator, "_skl_callbacks", None):
         yield
         return
@@ -71,7 +71,7 @@ def _fitted(estimator: Any) -> dict[str, Any]:
 
 
 def steps_for(estimator: Any) -> list[Callback]:
-    """What tells the estimator's callbacks of its steps, if it has any."""
+    """The callback that reports steps to scikit-learn's callbacks, if there are any."""
     return [SklearnSteps(estimator)] if getattr(estimator, "_skl_callbacks", None) else []
 
 
@@ -88,7 +88,7 @@ class SklearnSteps(Callback):
         self.estimator = estimator
 
     def on_step(self, state: TrainingState) -> None:
-        """Tell of one step."""
+        """Report one step."""
         task = self.estimator._callback_fit_ctx.subcontext(task_name="training step")
         task.call_on_fit_task_begin(estimator=self.estimator)
         state.stop |= task.call_on_fit_task_end(estimator=self.estimator)

@@ -1,4 +1,4 @@
-"""The weights that nets start from, by name."""
+"""Initialisations of nets, by name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Initialise: TypeAlias = Callable[[Nets, list[torch.Generator]], None]
 
 
 def start_named(name: str | None) -> Initialise | None:
-    """How nets are started under a name; None leaves them as torch starts them.
+    """Initialisation by name; None leaves torch's own.
 
     Parameters
     ----------
     name : {"glorot", "glorot-relu", "he", "kaiming"} or None
-        ``"kaiming"`` is torch's own start, as None is.
+        ``"kaiming"`` is torch's own, as is None.
 
     Examples
     --------
@@ -35,9 +35,9 @@ def start_named(name: str | None) -> Initialise | None:
 
 
 def _start(draw: Callable[..., None], nets: Nets, generators: list[torch.Generator]) -> None:
-    """Start all layers; also the output layer of the plain scheme."""
+    """Initialise all layers; also the output layer of the plain scheme."""
     if not isinstance(nets.backbone, Backbone):
-        raise ValueError("initialization is for named architectures. Start your own net itself.")
+        raise ValueError("initialization is for named architectures. Initialise your net in it.")
     draw(nets.backbone, generators)
     if isinstance(nets.head, LinearHead):
         head = Backbone((Dense(*nets.head.weight.shape[1:]),), k=nets.k, generators=generators)

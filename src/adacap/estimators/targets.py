@@ -30,8 +30,8 @@ _FAR = 1e15  # deviations: beyond, squares leave float32
 class RegressionCodec:
     """Standardise each target; ``is_1d`` remembers the shape the user gave.
 
-    A negative scale turns the target round, so that a change of sign of y is a change of units and
-    not of anything that is learnt. The standard deviation is its absolute value.
+    A negative scale flips the sign of the target, so that a change of sign of y changes units only
+    and nothing that is learnt. The standard deviation is its absolute value.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class RegressionCodec:
         y : array-like of shape (n,) or (n, c)
         sample_weight : ndarray of shape (n,), optional
         sign : ndarray of shape (c,), optional
-            -1 for a target to turn round.
+            -1 for a target whose sign is flipped.
         transforms : sequence of TargetTransform
             One per target, or none.
         """
@@ -185,15 +185,15 @@ class RegressionCodec:
 
 
 def _tell_rounded(columns: Floats, flat: npt.NDArray[np.bool_]) -> None:
-    """Warn of targets that differ by the last digits of float64 alone."""
+    """Warn of targets that differ only in the last digits of float64."""
     lowest, highest = columns.min(axis=0), columns.max(axis=0)
     for j in np.flatnonzero(flat & (lowest < highest)):
         which = "y" if columns.shape[1] == 1 else f"Target {j} of y"
         warn_caller(
             f"{which} is taken as constant: it lies between {lowest[j]:.17g} and "
-            f"{highest[j]:.17g}, and float64 has no digits left there to tell rows apart. Subtract "
-            f"{lowest[j]:.17g} where y is still exact, as integers or decimals, and add it to the "
-            "predictions.",
+            f"{highest[j]:.17g}, and float64 has no digits left there to distinguish rows. "
+            f"Subtract {lowest[j]:.17g} where y is still exact, as integers or decimals, and add "
+            "it to the predictions.",
             NumericalWarning,
         )
 
@@ -222,7 +222,7 @@ class ClassCodec:
     def fit(
         cls, y: Any, sample_weight: Floats | None = None, sign: Floats | None = None
     ) -> ClassCodec:
-        """Learn the classes; weights and signs play no part."""
+        """Learn the classes; weights and signs are not used."""
         classes = np.unique(cls.check(y))
         if len(classes) < 2:
             raise ValueError(

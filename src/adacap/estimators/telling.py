@@ -1,4 +1,4 @@
-"""What ``fit`` says of the columns: a table where it may speak, a warning for what was lost."""
+"""What ``fit`` reports about columns: a table if verbose, a warning for what was lost."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from adacap.tables.telling import lost_columns, tell, told_table
 
 __all__ = ["doubts", "tell_columns", "tell_doubts", "tell_fewer_folds", "tell_large"]
 
-_FOLDS = 5  # that one expects
+_FOLDS = 5  # the usual number
 _LARGE = 1e4  # cells beside which float32 was measured to cost 0.001 deviations of a prediction
-_BY_ORDER = {"ridge", "boosting", "trees"}  # members to which the scale of a column is nothing
+_BY_ORDER = {"ridge", "boosting", "trees"}  # members that do not depend on the scale of a column
 
 
 def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
-    """Print what became of columns that were not taken as they stand; warn of those lost.
+    """Print what became of columns that were changed; warn of those lost.
 
     Parameters
     ----------
     encoder : TableEncoder
         Fitted.
     verbose : int or bool
-        Whether to print; columns that held something and were dropped are warned of in any case.
+        Whether to print; dropped columns that held information give a warning in any case.
     """
     if verbose and (told := tell(encoder.columns_)):
         print(told_table(told))
@@ -41,7 +41,7 @@ def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
 
 
 def tell_doubts(encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
-    """Warn of columns that tell the target by themselves, and of a target that is hard to learn.
+    """Warn of columns that predict the target by themselves, and of a target that is hard to learn.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def tell_fewer_folds(n_told: int | str, settings: Settings) -> None:
 
 
 def tell_large(encoder: TableEncoder, x: Tensor, members: Sequence[str]) -> None:
-    """Warn of columns that come as they are and are too large for float32.
+    """Warn of unprocessed columns that are too large for float32.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def tell_large(encoder: TableEncoder, x: Tensor, members: Sequence[str]) -> None
     place = f" in {', '.join(names)}{more}" if names else ""
     warn_caller(
         f"preprocessing='none' leaves cells up to {float(largest.max()):.3g}{place}. Beside cells "
-        f"beyond {_LARGE:g}, float32 loses the digits that tell rows apart: nets learn worse, and "
+        f"beyond {_LARGE:g}, float32 loses the digits that distinguish rows: nets learn worse, and "
         "their predictions differ by more than rounding from one reader or machine to another. "
         "Rescale the columns, or use preprocessing='default'.",
         NumericalWarning,

@@ -107,7 +107,8 @@ def fit_transform(y: Floats, kind: str) -> TargetTransform:
     y : ndarray of shape (n,)
     kind : {"none", "log", "yeo-johnson"}
         The logarithm of values that are all below 0 is that of their absolute values. Where some
-        are 0 or below, all are shifted: to half of the least excess that one row in twenty has not.
+        are 0 or below, all are shifted so that the smallest becomes half of the 5 % quantile of
+        the others' excess over it.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Explanation:
 
     @property
     def is_exact(self) -> bool:
-        """Whether values are without error of sampling."""
+        """Whether values are free of sampling error."""
         return self.method != "permutation"
 
     def __len__(self) -> int:
@@ -143,7 +143,7 @@ def explain(
         them that ``fit`` keeps in memory; a loaded model has none, and takes the rows of ``X``.
     method : {"auto", "exact", "permutation"}, default="auto"
         Exact where the model is a sum of functions of one column each, or all coalitions of columns
-        can be gone through; else random orders of the columns, each with its reverse. Auto is exact
+        can be enumerated; else random orders of the columns, each with its reverse. Auto is exact
         for a sum, and for up to 10 columns where that takes at most 400,000 predictions.
     n_permutations : int, default=200
         Orders per row, rounded up so that every background row begins equally many, and four at

@@ -69,7 +69,7 @@ class Effects:
     output : str
         What is averaged, in words.
     n_rows, n_models : int
-        Rows averaged over, and models whose spread is told.
+        Rows averaged over, and models whose spread is given.
     """
 
     effects: tuple[Effect, ...]
@@ -118,12 +118,12 @@ def effects(
     columns : sequence of str or int, optional
         Columns to follow, by name or number; None is those that drive predictions most.
     n_columns : int, default=6
-        So many of them.
+        How many of them.
     n_values : int, default=16
         Values of a number or date: quantiles, which some row has. Of a category the 12 most
         frequent levels are taken.
     n_pairs : int, default=3
-        Interactions to tell, of all pairs of the four strongest columns; 0 for none.
+        Interactions to return, of all pairs of the four strongest columns; 0 for none.
     max_rows : int, default=200
         Rows to average over, drawn at random.
     random_state : int, default=0

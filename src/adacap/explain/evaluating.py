@@ -32,7 +32,7 @@ class Evaluator:
     ----------
     estimator : fitted AdaCapRegressor or AdaCapClassifier
     link : {"identity", "logit"}
-        Whether classes are told by probabilities or by their logarithmic odds.
+        Whether classes are given as probabilities or as log-odds.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Evaluator:
 
     @property
     def is_classes(self) -> bool:
-        """Whether the model tells classes."""
+        """Whether the model is a classifier."""
         return isinstance(self.estimator.codec_, ClassCodec)
 
     @property

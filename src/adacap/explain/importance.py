@@ -82,7 +82,7 @@ def permutation_importance(
     Returns
     -------
     Importance or None
-        None where samples are no rows of a table, such as images, or no column is used.
+        None where samples are not rows of a table, such as images, or no column is used.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _scale(estimator: Any) -> float:
     """From the coded target to the unit of the only one."""
     codec = estimator.codec_
     has_unit = codec.loss == "rmse" and len(codec.scale) == 1
-    # negative for a target that was turned round
+    # negative for a target whose sign was flipped
     return abs(float(codec.scale[0])) if has_unit else 1.0
 
 

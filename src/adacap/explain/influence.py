@@ -39,7 +39,7 @@ class Influence:
     new_labels : ndarray of shape (m,)
         The same of the rows predicted.
     share : float
-        Of the model's members, by weight, that are solved again; the others are taken to stay as
+        Of the model's members, by weight, that are solved again; the others are assumed to stay as
         they are. 1 where all are.
     members : dict of str to bool
         Which they are.
@@ -102,7 +102,7 @@ def influence(
 
     Nets are given, and so are the kernels' scales, the trees' questions and all λ: what is solved
     in closed form on top of them is solved again without the row, fold by fold, which the dual
-    weights and the leverage tell without solving.
+    weights and the leverage give without solving.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ class Interaction:
         Friedman's H: the share of the joint effect's standard deviation that the two effects do
         not add up to; 0 is a sum, 1 is nothing but interaction.
     strength : float
-        That deviation itself, in units of the prediction. H of two weak columns can be large, and
-        this is small then.
+        That deviation itself, in units of the prediction. H of two weak columns can be large while
+        this is small.
     """
 
     names: tuple[str, str]
@@ -49,7 +49,7 @@ def interactions(
     strongest : sequence of int
         Columns in order of strength; the first four are looked at.
     n_pairs : int, default=3
-        Interactions to tell.
+        Interactions to return.
 
     Returns
     -------

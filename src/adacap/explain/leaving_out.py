@@ -1,7 +1,7 @@
 """What leaving a training row out does to a prediction, for all that is solved in closed form.
 
 Features, λ, scales of a kernel, questions of trees and the weights of a blend stay as they are; the
-layer on top is solved anew without the row. For a ridge regression that is exact and costs no
+layer on top is solved again without the row. For a ridge regression that is exact and costs no
 solve: with ``g(x)`` the weights by which a prediction sums up the targets, ``e`` the residuals and
 ``h`` the leverage, a prediction moves by ``gᵢ(x)·eᵢ / (1 − hᵢ)``.
 """
@@ -23,7 +23,7 @@ from adacap.nn.predictors import Frozen
 __all__ = ["boosting_moves", "kernel_moves", "linear_moves", "net_moves", "ridge_moves"]
 
 _LEAST_SLACK = 1e-10
-_CLOSE = 1e-3  # how near a layer or a tree must come that is solved again
+_CLOSE = 1e-3  # tolerance for a layer or a tree that is solved again
 
 
 @torch.no_grad()
@@ -155,10 +155,10 @@ def _places(own: Tensor, stored: Tensor) -> Tensor | None:
 
 
 class _Kernel:
-    """The kernel of one fold, with what its dual weights tell of its own settings.
+    """The kernel of one fold, with the settings that its dual weights reveal.
 
     They solve ``(K + λ/w)α = y − mean``, with K a Matérn kernel plus r times a linear one: slopes
-    tell r, and what is left of the targets tells λ.
+    give r, and the rest of the targets gives λ.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class _Kernel:
     def moves(self, new: Tensor) -> Tensor:
         """Prediction with each row less that without it, ``(m, n, c)``.
 
-        The mean of the targets is taken anew too: it moves by δ, and the kernel predicts the
+        The mean of the targets is computed again too: it moves by δ, and the kernel predicts the
         targets less the new mean.
         """
         sums = self.beside(new) @ self.inverse  # g(x), (m, n)
@@ -212,18 +212,18 @@ class _Kernel:
 # ------------------------------------------------------------------------- boosted trees
 
 MOST_ROWS = 1000
-"""Rows beyond which trees are not gone through once per row."""
+"""Rows beyond which trees are not evaluated once per row."""
 
 
 @torch.no_grad()
 def boosting_moves(
     frozen: Frozen, x: Tensor, rows: TrainingRows, settings: BoostingSettings
 ) -> Tensor | None:
-    """Prediction with each row less that without it, ``(m, n, c)``; None where it is not told.
+    """Prediction with each row less that without it, ``(m, n, c)``; None where it cannot be found.
 
-    The values of all leaves are found again without the row, tree after tree, by what the trees
-    before leave of the targets. All rows are left out in one go, a column for each, and the last
-    column leaves out none: its leaves must be those of the model.
+    The values of all leaves are found again without the row, tree after tree, from the residuals of
+    the trees before. All rows are left out at once, a column for each, and the last column leaves
+    out none: its leaves must be those of the model.
     """
     n, c = rows.targets.shape
     if rows.fold is None or n > MOST_ROWS:

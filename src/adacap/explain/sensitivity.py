@@ -1,4 +1,4 @@
-"""Which columns drive predictions: shares of what predictions move by."""
+"""Which columns drive predictions: shares of the variation of predictions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOST_EVALUATED = 20_000
 
 
 def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) -> Floats:
-    """Share of each column in what predictions move by when a column is taken from another row.
+    """Share of each column in the variation of predictions when a column is taken from another row.
 
     Half the mean squared move is the total Sobol index of the column (Jansen, 1999), before it is
     divided by the variance of predictions: the variance that stays when all other columns are
-    known, under independence. It needs no labels, and says what drives predictions, not what they
-    are worth.
+    known, under independence. It needs no labels, and shows what drives predictions, not how good
+    they are.
 
     Parameters
     ----------

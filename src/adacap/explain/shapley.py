@@ -135,7 +135,7 @@ def by_permutations(game: Game, n_each: int, rng: np.random.Generator) -> Shaple
     ----------
     game : Game
     n_each : int
-        Pairs of walks from each background row, at least 2: their differences tell the error.
+        Pairs of walks from each background row, at least 2: their differences give the error.
     rng : Generator
     """
     d, (n, c) = len(game.players), game.predicted.shape
@@ -163,7 +163,7 @@ def by_permutations(game: Game, n_each: int, rng: np.random.Generator) -> Shaple
 def _errors(found: Floats, n_each: int) -> Floats:
     """Standard errors of the means over pairs ``(rows, pairs, d, c)``.
 
-    The background is given, so that only pairs from the same background row tell of chance.
+    The background is given, so that only pairs from the same background row measure chance.
     """
     each = found.reshape(len(found), n_each, -1, *found.shape[2:])
     error: Floats = np.sqrt(each.var(1, ddof=1).mean(1) / found.shape[1])

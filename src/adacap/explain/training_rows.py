@@ -1,4 +1,4 @@
-"""The rows that a model was trained on, made again from what ``fit`` was given."""
+"""The rows that a model was trained on, rebuilt from the arguments of ``fit``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TrainingRows:
     labels : ndarray of shape (n,)
         The user's label of the first row that each stands for.
     positions : ndarray of shape (n,)
-        Its number in the user's table, from 0.
+        Its position in the user's table, from 0.
     """
 
     x: Tensor
@@ -61,7 +61,7 @@ def training_rows(
     """
     _refuse_other_splits(estimator, groups, time)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # told by fit
+        warnings.simplefilter("ignore")  # fit has warned already
         data = estimator._prepare(
             X, y, sample_weight, None, None, _seed(estimator), False, groups, time
         )
@@ -107,5 +107,5 @@ def _refuse_others(estimator: Any, data: Any) -> None:
             f"on, {estimator.provenance_.n_rows} of them: other columns follow from them. Pass "
             "what fit was given, with sample_weight, groups and time if it had any. With "
             "calibration_fraction a "
-            "model needs an integer random_state to tell them again."
+            "model needs an integer random_state to find them again."
         )

@@ -1,4 +1,4 @@
-"""The one way a file is written: whole or not at all, and over another one only when told to."""
+"""The one way a file is written: whole or not at all, and over another one only on request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OLD_SECONDS = 60.0  # without a change, of a draft whose process may be on anot
 
 
 def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
-    """Refuse a file that cannot be written, before work is done for nothing.
+    """Refuse a file that cannot be written, before any work is wasted.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def drafted(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]
 
 
 def _draft_name(target: Path, own: str) -> str:
-    """Name of a draft; a digest tells targets apart whose names begin alike."""
+    """Name of a draft; a digest distinguishes targets whose names begin alike."""
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]
     return f".{target.stem[:_MOST_OF_NAME]}.draft-{digest}-{own}{target.suffix}"
 
@@ -166,7 +166,7 @@ def _is_left(entry: os.DirEntry[str], process: int, idle_seconds: float) -> bool
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # where signal 0 is no question
+    if os.name != "posix":  # where signal 0 is not a query
         return True
     try:
         os.kill(process, 0)

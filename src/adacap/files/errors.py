@@ -11,7 +11,7 @@ from adacap.exceptions import AdaCapError
 
 __all__ = ["FileError", "MissingFileError", "need", "need_arrow", "readable"]
 
-_MOST_TEXT = 200  # characters of what a reader says
+_MOST_TEXT = 200  # characters of a reader's message
 
 
 class FileError(AdaCapError, ValueError):
@@ -46,10 +46,10 @@ def need_arrow() -> Any:
 
 @contextmanager
 def readable(path: object, what: str) -> Iterator[None]:
-    """Turn whatever a reader says of a damaged file into a sentence that names the file.
+    """Turn any error of a reader about a damaged file into a message that names the file.
 
-    Readers of formats fail in the errors of all the packages below them; none of these is the
-    caller's business. Our own errors, Ctrl-C and the like pass as they are.
+    Readers of formats raise the errors of all the packages below them, which mean nothing to the
+    caller. Our own errors, Ctrl-C and the like pass as they are.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["cells_column", "open_json"]
 
 
 def open_json(path: Path) -> MemorySource:
-    """Table of a file of JSON; a key that an object lacks is a missing cell there."""
+    """Table of a file of JSON; a key that an object does not have is a missing cell."""
     pa = need_arrow()
     with readable(path, "file of JSON"):
         rows = list(_rows(path))
@@ -50,7 +50,7 @@ def _object(text: str, path: Path, place: str) -> dict[str, Any]:
         row = json.loads(text)
     except json.JSONDecodeError as error:
         raise FileError(
-            f"{path}, {place}: no JSON ({error.msg}): {text.strip()[:40]!r}."
+            f"{path}, {place}: not JSON ({error.msg}): {text.strip()[:40]!r}."
         ) from error
     return _checked(row, path, place)
 
@@ -67,7 +67,7 @@ def _listed(text: str, path: Path) -> Iterator[dict[str, Any]]:
     try:
         rows = json.loads(text)
     except json.JSONDecodeError as error:
-        raise FileError(f"{path}, line {error.lineno}: no JSON ({error.msg}).") from error
+        raise FileError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from error
     for k, row in enumerate(rows):
         yield _checked(row, path, f"row {k + 1}")
 

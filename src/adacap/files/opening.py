@@ -80,7 +80,7 @@ def open_table(
 
 
 def _open_unpacked(found: Unpacked, known: Collection[str], options: TextOptions | None) -> Source:
-    """Table of a file that was made for it; messages name what the user named."""
+    """Table of a temporary file; messages name what the user named."""
     try:
         source = open_table(found.path, known, options)
     except FileError as error:

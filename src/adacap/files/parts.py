@@ -1,4 +1,4 @@
-"""An output that grows part by part, so that an interrupted run can go on."""
+"""An output written part by part, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATE = "state.json"
 
 
 def fingerprint(files: list[Path]) -> list[list[Any]]:
-    """Name, size and time of change of files, by which to see that they are the same."""
+    """Name, size and modification time of files, to check that they are the same."""
     stats = [(file, file.stat()) for file in files]
     return [[str(file.resolve()), stat.st_size, stat.st_mtime_ns] for file, stat in stats]
 
@@ -33,7 +33,7 @@ class Parts:
     ----------
     output : Path
     settings : mapping
-        JSON-able; parts are only gone on with if these are the same.
+        JSON-able; parts are only resumed if these are the same.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Parts:
         return sum(self._rows)
 
     def start(self, resume: bool) -> None:
-        """Begin anew, or go on with the parts of an interrupted run.
+        """Start over, or resume from the parts of an interrupted run.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Parts:
         if changed:
             raise FileError(
                 f"The interrupted run for {self.output} had another {' and '.join(changed)}, so it "
-                "cannot go on. Start anew: leave --resume out."
+                "cannot resume. Start over: leave --resume out."
             )
         pa = need_arrow()
         for part in self._files():

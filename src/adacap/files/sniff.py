@@ -45,7 +45,7 @@ _LOOK = 200  # rows
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What the user says of a text file; None where it is to be found out."""
+    """The user's options for a text file; None where it is to be detected."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -77,7 +77,7 @@ def sniff_text(
     options: TextOptions | None = None,
     separator: str | None = None,
 ) -> TextFormat:
-    r"""Find out how a text table is written.
+    r"""Detect how a text table is written.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _records(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
                 ends.append(reader.line_num)
             if len(rows) > _LOOK:
                 break
-    except csv.Error:  # a cell beyond all measure: a quote that never closes, or no text at all
+    except csv.Error:  # an extremely long cell: a quote that never closes, or not a text file
         pass
     return rows, ends
 
@@ -248,25 +248,25 @@ def refuse_binary(sample: bytes, encoding: str, shown: str) -> None:
     --------
     >>> refuse_binary(b"a,b\n1,2\n3\x00,4\n", "utf-8", "t.csv")
     Traceback (most recent call last):
-    adacap.files.errors.FileError: t.csv is no text, or damaged: line 3 holds a zero byte. ...
+    adacap.files.errors.FileError: t.csv is not text, or is damaged: line 3 holds a zero byte. ...
     """
     if encoding.startswith(("utf-16", "utf-32")) or b"\0" not in sample:
         return
     line = sample[: sample.index(b"\0")].count(b"\n") + 1
     raise FileError(
-        f"{shown} is no text, or damaged: line {line} holds a zero byte. If it is UTF-16, say "
+        f"{shown} is not text, or is damaged: line {line} holds a zero byte. If it is UTF-16, say "
         "--encoding utf-16."
     )
 
 
 def line_of_other_width(path: Path, packing: str | None, form: TextFormat) -> str:
-    """Sentence about the first line that has not as many cells as the names; empty if unknown."""
+    """Sentence about the first line with another number of cells than names; empty if unknown."""
     for number, cells in _numbered_cells(path, packing, form):
         if cells and len(cells) != len(form.names):
             text = form.separator.join(cells)
             return (
                 f"line {number} has {len(cells)} cells, but the first has {len(form.names)}: "
-                f"{text[:60]!r}. Mend that line."
+                f"{text[:60]!r}. Correct that line."
             )
     return ""
 

@@ -24,7 +24,7 @@ class Source(ABC):
     names : tuple of str
         Columns.
     n_rows : int or None
-        Rows, where the file tells without being read.
+        Rows, where the file says so without being read.
     notes : list of str
         What a reader of the results should know.
     made_from : Path or None
@@ -51,7 +51,7 @@ class Source(ABC):
         return [self.made_from if has_file and self.made_from else self.path]
 
     def keep(self, thing: object) -> None:
-        """Hold something as long as this table, such as the folder that it lies in."""
+        """Keep something alive as long as this table, such as its folder."""
         self._kept.append(thing)
 
     @property
@@ -72,7 +72,7 @@ class Source(ABC):
         return 0.0
 
     def check(self, names: Sequence[str], what: str = "column") -> None:
-        """Refuse a name that is no column, with the nearest one.
+        """Refuse a name that is not a column, with the nearest one.
 
         Raises
         ------

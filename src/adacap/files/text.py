@@ -28,7 +28,7 @@ from adacap.files.source import Source, plain_columns
 __all__ = ["TextSource", "own_reader", "recoded"]
 
 _BLOCK = 1 << 20  # bytes read at once; arrow reads some 32 blocks ahead
-_UNPACKED = 5  # a packed file is taken to be so many times its size
+_UNPACKED = 5  # assumed ratio of unpacked to packed size
 
 
 class TextSource(Source):
@@ -164,14 +164,14 @@ class TextSource(Source):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn what the reader says into a sentence about the file."""
+        """Turn the reader's error into a message about the file."""
         try:
             yield
         except FileError:
             raise
         except UnicodeDecodeError as error:
             raise FileError(
-                f"{self.shown} is not written in {self.form.encoding}: {error}. Say how it is, for "
+                f"{self.shown} is not written in {self.form.encoding}: {error}. Give it, for "
                 "example --encoding latin-1."
             ) from error
         except (ValueError, OSError, EOFError) as error:  # of arrow and of codecs
@@ -180,7 +180,7 @@ class TextSource(Source):
     def _explain(self, message: str) -> str:
         text = message.splitlines()[0] if message else "unknown reason"
         if "UTF8" in text or "utf-8" in text.lower():
-            return f"{text}. Say how it is written, for example --encoding latin-1."
+            return f"{text}. Give its encoding, for example --encoding latin-1."
         if "conversion error to" in text and "column #" in text:
             line = line_of_cell(self.path, self._packing, self.form, text)
             return f"{self._name_column(text)}{line} In training that column was of this type."

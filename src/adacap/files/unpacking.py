@@ -1,4 +1,4 @@
-"""Tables that lie in something else: a zip, standard input, columns lined up by blanks.
+"""Tables inside something else: a zip, standard input, columns aligned by blanks.
 
 Each is written to a folder of its own, which goes when the table does.
 """

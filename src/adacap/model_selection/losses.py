@@ -62,7 +62,7 @@ LOSSES = {
 
 
 def resolve_loss(loss: str | Callable[..., float], estimator: Any) -> Loss:
-    """Find a loss by name, wrap a function, or take what suits the estimator.
+    """Find a loss by name, wrap a function, or choose one that suits the estimator.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def resolve_loss(loss: str | Callable[..., float], estimator: Any) -> Loss:
         )
     if classes and not hasattr(estimator, "predict_proba"):
         raise ValueError(
-            f"loss='log_loss' needs predict_proba, which {type(estimator).__name__} lacks. Pass a "
-            "function of (y_true, y_pred), such as sklearn.metrics.zero_one_loss."
+            f"loss='log_loss' needs predict_proba, which {type(estimator).__name__} does not have. "
+            "Pass a function of (y_true, y_pred), such as sklearn.metrics.zero_one_loss."
         )
     return LOSSES[loss]
 
 
 def one_of(name: str, value: Any, known: Sequence[str], more: str = "") -> None:
-    """Refuse a value that is none of the known names, with the nearest one."""
+    """Refuse an unknown name, with the nearest known one."""
     if isinstance(value, str) and value in known:
         return
     hint = did_you_mean(value, known)

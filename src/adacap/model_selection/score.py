@@ -41,7 +41,7 @@ class MLRScore:
         Signal-to-noise ratio that the two fits imply; NaN where the loss has no such reading.
     loss : str
     notes : tuple of str
-        What speaks against using the score to select.
+        Reasons against selecting by the score.
     """
 
     value: float
@@ -56,7 +56,7 @@ class MLRScore:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing speaks against using the score to select."""
+        """Whether there are no reasons against selecting by the score."""
         return not self.notes
 
     @property

@@ -64,7 +64,7 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
     refit : bool, default=True
         Fit the best candidate on the true labels, to predict with.
     verbose : int, default=0
-        1 tells how many fits there are, more is joblib's progress.
+        1 prints the number of fits, more is joblib's progress.
     random_state : int, RandomState, Generator or None, default=None
         Source of the permutations.
 
@@ -196,7 +196,7 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features, where the best estimator tells."""
+        """Number of features, if the best estimator has it."""
         return int(self.best_estimator_.n_features_in_)
 
     @property

@@ -40,7 +40,7 @@ def announce(notes: Sequence[str], stacklevel: int) -> None:
 
 
 def selection_p_value(fits: Floats) -> float:
-    """Permutation p-value of "the labels have a pattern", honest about having picked the best.
+    """Permutation p-value of "the labels have a pattern", corrected for having picked the best.
 
     Each label set, true or permuted, is given its own best candidate: the one at which it
     stands out most from the average set, in standard deviations. Without a pattern the true set

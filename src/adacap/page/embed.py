@@ -29,7 +29,7 @@ def escape(value: object) -> str:
 def compact(value: Any, digits: int = 6) -> Any:
     """Plain lists, dicts and numbers, floats rounded to some significant digits.
 
-    Arrays and their scalars become lists and numbers, what JSON does not know (``nan``,
+    Arrays and their scalars become lists and numbers, values that JSON does not have (``nan``,
     infinities) becomes ``None``, any other object its text.
 
     Examples

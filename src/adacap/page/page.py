@@ -12,7 +12,7 @@ from adacap.page.table import Column, Table
 
 __all__ = ["Page", "Section"]
 
-# Nothing may be fetched: not by us, nor by data that is hostile.
+# Nothing may be fetched: neither by us nor by hostile data.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -83,7 +83,7 @@ class Section:
             and labels across the plot. Fonts, background, grid and the sequence of colours come
             from the page, in light and in dark.
         caption : str
-            Says what is to be seen; also read to those who cannot see it.
+            Describes the figure; also read by screen readers.
         height : int, default=420
             In pixels; the width follows the screen.
 

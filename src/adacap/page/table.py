@@ -28,7 +28,7 @@ class Column:
     filter : bool, default=False
         Offer a choice among the values of this column.
     help : str, default=""
-        What the column means, written below the table and shown when the pointer rests on the
+        What the column means, written below the table and shown when the pointer hovers over the
         title.
     """
 
@@ -102,7 +102,7 @@ class Table:
         )
 
     def _meanings(self) -> str:
-        """What the columns mean, for those who have no pointer to rest on a title."""
+        """What the columns mean, for readers without a pointer to hover over a title."""
         pairs = "".join(
             f"<div><dt>{escape(column.title)}</dt><dd>{escape(column.help)}</dd></div>"
             for column in self.columns

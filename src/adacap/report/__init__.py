@@ -1,4 +1,4 @@
-"""What a fitted model did and is worth: a page about it, and every figure of it as numbers.
+"""How a fitted model did and how good it is: a page about it, and every figure as numbers.
 
 ``write_report`` (or ``estimator.report``) writes the page. Each figure is a function that returns
 its numbers; :func:`draw` draws them with matplotlib.

@@ -1,4 +1,4 @@
-"""What a page says of the table behind a model, which the model itself does not know."""
+"""What a page says about the table behind a model, which the model itself does not know."""
 
 from __future__ import annotations
 

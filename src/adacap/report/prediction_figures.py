@@ -40,7 +40,7 @@ class Predictions:
     coverage : float
         That the intervals aim at.
     method : str
-        By which they were made; empty without intervals.
+        How they were made; empty without intervals.
     reason : str
         Why there are none; empty where there are.
     """
@@ -89,7 +89,7 @@ def predictions(estimator: Any, X: Any, y: Any, coverage: float = 0.9) -> Predic
 
 
 def _bounds(estimator: Any, X: Any, coverage: float) -> Floats:
-    """Bounds (n, n_targets, 2); an infinite one is a result here, not news."""
+    """Bounds (n, n_targets, 2); an infinite bound is a valid result here, without a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "coverage=.* needs at least", UserWarning)
         found = estimator.predict_interval(X, coverage)
@@ -167,7 +167,7 @@ class IntervalCoverage:
     n_rows : int
     method : str
     promise : str
-        What intervals of 90 % rest on and promise, in words.
+        What 90 % intervals are based on and guarantee, in words.
     """
 
     level: Floats
@@ -179,7 +179,7 @@ class IntervalCoverage:
 
     @property
     def error(self) -> Floats:
-        """Standard error of ``observed`` if the intervals held what they promise."""
+        """Standard error of ``observed`` if the intervals have their nominal coverage."""
         found: Floats = np.sqrt(self.level * (1 - self.level) / self.n_rows)
         return found
 
@@ -187,7 +187,7 @@ class IntervalCoverage:
 def interval_coverage(
     estimator: Any, X: Any, y: Any, levels: Any = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 ) -> IntervalCoverage | None:
-    """How often intervals hold what they promise; None where the model gives no intervals.
+    """How often intervals cover the target; None where the model has no intervals.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def _trend(trend: float) -> str:
 
 
 def add_intervals(page: Page, numbers: IntervalCoverage | None, reason: str) -> None:
-    """Whether intervals hold what they promise."""
+    """Whether intervals have the coverage they promise."""
     section = page.section("Interval coverage", name="coverage")
     if numbers is None:
         section.text(f"No intervals: {reason}")

@@ -23,7 +23,7 @@ def remarks(
     coverage: IntervalCoverage | None = None,
     saved: Any = None,
 ) -> list[str]:
-    """Warnings and hints, the weightiest first.
+    """Warnings and hints, the most important first.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
         )
     elif r2 < 0.5:
         yield (
-            f"This table is noisy, or lacks what matters: {100 * (1 - r2):.0f} % of the variance "
-            "stays unexplained on test rows."
+            f"This table is noisy, or important columns are missing: {100 * (1 - r2):.0f} % of "
+            "the variance stays unexplained on test rows."
         )
     press = estimator.capacity().press_r2
     if estimator.members_ and press is not None and press - r2 > 0.2:
@@ -90,7 +90,7 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
         )
     auc = own.scores.get("AUC", float("nan"))
     if auc < 0.6:
-        yield f"Classes are hardly told apart (AUC = {auc:.2f}; 0.5 is chance)."
+        yield f"Classes are hardly distinguished (AUC = {auc:.2f}; 0.5 is chance)."
     held = estimator.capacity().holdout_p_value
     if estimator.scheme_ == "plain" and held is not None and held > 0.05:
         yield (

@@ -1,4 +1,4 @@
-"""Test scores of a model beside those of baselines trained on the same table."""
+"""Test scores of a model and of baselines trained on the same table."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ _SEEN = {"": "columns as they are", "rank": "ranks", "bins": "columns and bins o
 def add_summary(
     page: Page, told: str, scored: str, own: MethodScores, remarks: Sequence[str], about: About
 ) -> None:
-    """What the model is worth in plain words, its scores, and what to know before trusting them."""
+    """How good the model is in plain words, its scores, and what to know before trusting them."""
     section = page.section("At a glance", name="summary").text(told)
     shown: dict[str, object] = {"file": about.data, "target": ", ".join(about.targets)}
     shown = {name: value for name, value in shown.items() if value}
@@ -129,8 +129,8 @@ def add_blend(page: Page, estimator: Any) -> None:
     loss = "log-loss" if hasattr(estimator, "classes_") else "root mean squared error"
     unit = "" if hasattr(estimator, "classes_") else ", in standard deviations of the target"
     section.text(
-        "Members are trained in the same folds, and weighed by how well they predict the rows held "
-        "out of each. A member that adds nothing to the others has no weight, and is not kept."
+        "Members are trained in the same folds, and weighted by how well they predict the rows "
+        "held out of each. A member that adds nothing to the others has no weight, and is not kept."
     )
     section.table(
         [
@@ -257,7 +257,7 @@ def add_memorisation(page: Page, estimator: Any) -> None:
 
 
 def _p_value(value: float, n_permutations: int = N_PERMUTATIONS) -> str:
-    """A p-value; the least that so many permutations can show is a bound.
+    """A p-value; the smallest that this number of permutations can show is given as a bound.
 
     Examples
     --------

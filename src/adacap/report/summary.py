@@ -1,4 +1,4 @@
-"""The first lines of a page: what the model is worth, for readers who read no further."""
+"""The first lines of a page: how good the model is, for readers who read no further."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def summary(
     baselines: Sequence[MethodScores] = (),
     coverage: IntervalCoverage | None = None,
 ) -> str:
-    """What is predicted from what, how well, and beside what: a few plain sentences.
+    """What is predicted from what, how well, and compared with what: a few plain sentences.
 
     Parameters
     ----------

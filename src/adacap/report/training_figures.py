@@ -67,7 +67,7 @@ class LearningDynamics:
 def learning_dynamics(estimator: Any) -> LearningDynamics:
     """Train and validation score per iteration, of the first net.
 
-    Where the net was then trained anew on all rows, this is the run that found the best iteration.
+    Where the net was then trained again on all rows, this is the run that found the best iteration.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class LabelFits:
     gap, p_value, holdout_p_value : float or None
         As in :class:`~adacap.estimators.capacity.Capacity`.
     true_path, permuted_path : ndarray of shape (n,)
-        Both losses at each iteration of the first net; NaN where permuted labels play no part.
+        Both losses at each iteration of the first net; NaN where permuted labels are not used.
     """
 
     name: str

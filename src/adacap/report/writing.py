@@ -56,7 +56,7 @@ def build_report(
         Of the baselines and shuffles.
     scored_by : fitted estimator of the same kind, optional
         Where ``estimator`` was fitted on all rows, test rows included: one of the same settings
-        that was fitted without them. All scores, predictions and intervals of the page are its.
+        that was fitted without them. All scores, predictions and intervals of the page are from it.
     about : About, optional
         Names of the file and the target, and numbers of the rows in the file.
 
@@ -174,7 +174,7 @@ def write_report(
         Of the baselines and shuffles.
     scored_by : fitted estimator of the same kind, optional
         Where ``estimator`` was fitted on all rows, test rows included: one of the same settings
-        that was fitted without them. All scores, predictions and intervals of the page are its.
+        that was fitted without them. All scores, predictions and intervals of the page are from it.
     about : About, optional
         Names of the file and the target, and numbers of the rows in the file.
     force : bool, default=False

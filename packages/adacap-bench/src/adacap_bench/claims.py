@@ -1,4 +1,4 @@
-"""Who runs which job: runners on one store share the work, and what a dead one held is free."""
+"""Who runs which job: runners on one store share the work, and jobs of a dead runner are freed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from adacap_bench.jobs import UNSUCCESSFUL, Job
+from adacap_bench.jobs import FAILED, Job
 
 __all__ = ["Claim", "Claims", "is_alive", "this_process"]
 
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS claims (
     PRIMARY KEY (task, split, method, seed, settings_hash)
 )"""
 _THIS = "task = ? AND split = ? AND method = ? AND seed = ? AND settings_hash = ?"
-_FOREIGN_SECONDS = 3600.0  # that a claim of another machine holds, whose processes cannot be seen
+_FOREIGN_SECONDS = 3600.0  # life of a claim of another machine, whose processes cannot be seen
 
 
 class Claims:
@@ -42,7 +42,7 @@ class Claims:
         self.owner = owner or this_process()
 
     def take(self, job: Job, settings: str, *, retry_failed: bool = False) -> Claim:
-        """Claim a job, in one transaction with looking whether it is done or taken.
+        """Claim a job, in one transaction with checking whether it is done or taken.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class Claims:
         if held is not None and held[0] != self.owner and is_alive(*held):
             return "taken"
         done = self._db.execute(f"SELECT status FROM records WHERE {_THIS}", key).fetchone()
-        if done is not None and not (retry_failed and done[0] in UNSUCCESSFUL):
+        if done is not None and not (retry_failed and done[0] in FAILED):
             return "done"
         row = (*key, self.owner, time.time())
         self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -83,7 +83,7 @@ class Claims:
 
 
 def this_process() -> str:
-    """Name of this process that no other one has: machine, number and moment of its start."""
+    """Unique name of this process: machine, process id and start time."""
     return f"{socket.gethostname()}:{os.getpid()}:{_start_of(os.getpid())}"
 
 
@@ -113,7 +113,7 @@ def is_alive(owner: object, since: object) -> bool:
 
 
 def _start_of(pid: int) -> str:
-    """When a process started, in the clock ticks of Linux; empty where that is not told."""
+    """When a process started, in the clock ticks of Linux; empty where that is not available."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
     except (OSError, IndexError):

@@ -51,7 +51,7 @@ def import_csv(path: str | Path, store: Store) -> tuple[int, int]:
     ----------
     path : str or Path
         Columns task, split, method, score, and if wanted metric, category, seed, fit_seconds,
-        predict_seconds, kind. Further columns are refused, since they are slips as a rule.
+        predict_seconds, kind. Other columns are refused, since they are usually typos.
     store : Store
 
     Returns

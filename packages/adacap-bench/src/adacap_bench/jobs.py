@@ -1,4 +1,4 @@
-"""What is to be measured and what came of it: :class:`Job`, :class:`Record`, settings hash."""
+"""What is to be measured and its result: :class:`Job`, :class:`Record`, settings hash."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from adacap._version import __version__
 from adacap.comparison import KINDS
 
 __all__ = [
+    "FAILED",
     "KINDS",
     "STATUSES",
-    "UNSUCCESSFUL",
     "Job",
     "Record",
     "describe",
@@ -33,11 +33,11 @@ __all__ = [
     "versions",
 ]
 
-UNSUCCESSFUL = ("failed", "timeout", "crashed")
-STATUSES = ("ok", *UNSUCCESSFUL, "imported")
+FAILED = ("failed", "timeout", "crashed")
+STATUSES = ("ok", *FAILED, "imported")
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-# Where modules stood when the first stores were written: a move changes no result, so no hash.
+# Module paths when the first stores were written: a move changes no result, so no hash.
 _MOVED = {
     "adacap.comparison.": "adacap.bench.methods.",
     "adacap_bench.reproduce.": "adacap.reproduce.",
@@ -70,7 +70,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What came of one job.
+    """The result of one job.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ __all__ = ["Order", "Plan", "Skipped", "Tables", "make_plan"]
 
 @dataclass(frozen=True)
 class Order:
-    """A job with all that a worker must know to do it, but for the arrays."""
+    """A job with everything a worker needs to run it, except the arrays."""
 
     job: Job
     kind: str
@@ -30,7 +30,7 @@ class Order:
     settings_hash: str
     threads: int = 1
     plugins: tuple[Plugin, ...] = ()
-    method: Method | None = None  # carried along where the register does not have it
+    method: Method | None = None  # included where the registry does not have it
 
     def failure(self, status: str, text: str, attempts: int = 1) -> Record:
         """Record of a job without a result, with the reason."""
@@ -91,7 +91,7 @@ class Tables:
         return self._last[1]
 
     def n_rows(self, key: str) -> int:
-        """Rows of a task, from the catalogue where it tells, else from the table."""
+        """Rows of a task, from the catalogue if it has them, else from the table."""
         known = self.tasks[key].rows
         return known if known is not None else len(self.get(key).y)
 

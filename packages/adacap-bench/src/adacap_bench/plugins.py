@@ -1,4 +1,4 @@
-"""Methods of one's own: a Python file that calls ``register``, carried to every worker."""
+"""User-defined methods: a Python file that calls ``register``, sent to every worker."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def load_plugin(plugin: Plugin) -> tuple[str, ...]:
     Raises
     ------
     PluginError
-        If it fails; what it registered before that is taken back.
+        If it fails; what it registered before that is removed again.
 
     Examples
     --------

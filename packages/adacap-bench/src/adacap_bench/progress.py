@@ -1,4 +1,4 @@
-"""How far a run of jobs has come, and why some jobs failed."""
+"""Progress of a run of jobs, and why some jobs failed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Display(Steps):
     total : int
         Jobs to do.
     show : bool, default=True
-        False for silence.
+        False prints nothing.
     stream : text file, optional
         Standard error by default, so that standard output stays for results.
 
@@ -32,9 +32,7 @@ class Display(Steps):
     """
 
     def __init__(self, total: int, *, show: bool = True, stream: TextIO | None = None) -> None:
-        super().__init__(
-            "Running", unit="jobs", total=total, stream=stream, ends_with_a_line=True, show=show
-        )
+        super().__init__("Running", unit="jobs", total=total, stream=stream, leave=True, show=show)
         self.counts: Counter[str] = Counter()
 
     def add(self, record: Record) -> None:

@@ -34,8 +34,8 @@ def build_report(
         As given by ``Store.frame()``: one row per record.
     title : str, optional
     allow_missing : bool, default=True
-        Whether a method may lack a result: it is then marked and not ranked. Otherwise missing
-        cells are an error that names them.
+        Whether results of a method may be missing: it is then marked and not ranked. Otherwise
+        missing cells are an error that names them.
     versions : sequence of mappings, optional
         Versions of packages, one mapping per set of versions that occurs.
     unavailable : mapping, optional
@@ -75,7 +75,7 @@ def build_report(
     if not tables:
         raise AdaCapError(
             f"None of the {len(frame)} records has a score: there is nothing to report. "
-            "See why by 'adacap bench status'."
+            "To see why: adacap bench status."
         )
     page = Page(title or "Benchmark of tabular methods", sections.subtitle(frame))
     page.style(asset("report.css", "adacap_bench"))

@@ -17,7 +17,7 @@ EASY_LIMIT = 0.25
 def report_data(frame: pd.DataFrame) -> dict[str, Any]:
     """Everything the page's script needs, as columns.
 
-    Seeds of a cell are averaged. A cell that was attempted in vain is kept without scores, so that
+    Seeds of a cell are averaged. A cell whose job failed is kept without scores, so that
     the script sees the same gaps as :func:`adacap_bench.metrics.from_frame`.
 
     Parameters

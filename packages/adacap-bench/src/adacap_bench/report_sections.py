@@ -54,7 +54,7 @@ def subtitle(frame: pd.DataFrame) -> str:
 
 
 def add_overview(page: Page, frame: pd.DataFrame, tables: Mapping[str, ScoreTable]) -> None:
-    """How much was measured, and what lacks."""
+    """How much was measured, and what is missing."""
     counted = frame["status"].isin(COUNTED)
     imported = int((frame["status"] == "imported").sum())
     facts: dict[str, object] = {
@@ -74,8 +74,8 @@ def add_overview(page: Page, frame: pd.DataFrame, tables: Mapping[str, ScoreTabl
             for name, n in gaps.items()
         )
         section.note(
-            f"Some methods lack results: {parts}. They are marked † and not ranked; nothing was "
-            "filled in."
+            f"Some methods have missing results: {parts}. They are marked † and not ranked; "
+            "nothing was filled in."
         )
 
 
@@ -94,7 +94,7 @@ def add_interactive(page: Page) -> None:
     trade.html(
         "<figure class='chart' data-follows><div id='trade-off' class='plot'></div><figcaption>"
         "Each point is a method; along the dotted front nothing is both faster and better. Open "
-        "symbols lack some results. Choose a point for its scores.</figcaption></figure>"
+        "symbols have missing results. Choose a point for its scores.</figcaption></figure>"
     )
     wins = page.section("Who beats whom", name="wins-section")
     wins.html(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adacap_bench.engines import Engine, Work, make_engine
-from adacap_bench.jobs import UNSUCCESSFUL, Job
+from adacap_bench.jobs import FAILED, Job
 from adacap_bench.methods import expand_methods
 from adacap_bench.plan import Order, Plan, Skipped, Tables, make_plan
 from adacap_bench.plugins import Plugin
@@ -56,7 +56,7 @@ class Summary:
     n_left : int
         Jobs that can be run and were not, since the run ended before their turn.
     planned : list of (Job, str)
-        The jobs with their settings hashes, by which a store tells their records from others.
+        The jobs with their settings hashes, by which a store identifies their records.
     """
 
     n_jobs: int = 0
@@ -74,7 +74,7 @@ class Summary:
         """130 if interrupted, 1 if a job failed or there was none to run, else 0."""
         if self.interrupted:
             return 130
-        failed = any(self.counts[status] for status in UNSUCCESSFUL)
+        failed = any(self.counts[status] for status in FAILED)
         n_done = self.n_before + self.n_elsewhere + self.counts.total()
         return int(failed or n_done == 0)
 
@@ -263,7 +263,7 @@ def _execute(
 
 
 class _Share:
-    """The jobs that this run takes, where others may work on the same store.
+    """The jobs that this run takes, as others may work on the same store.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class _Share:
     def turn_to_taken(self) -> None:
         """Look next at what others had; wait a moment if there was nothing else to do."""
         self.waiting, self._taken = self._taken, []
-        self._retry_failed = False  # whoever has them tries them again
+        self._retry_failed = False  # their owner retries them
         if self.waiting and not self._n_mine:
             time.sleep(_PATIENCE)
 
@@ -329,7 +329,7 @@ def _works(
         for index, of_split in groupby(list(waiting), lambda order: order.job.split):
             try:
                 split = _split(tables, task, index)
-            except Exception as error:  # whatever is wrong with one table, the others go on
+            except Exception as error:  # whatever is wrong with one table, the others continue
                 leave_out(task, f"{type(error).__name__}: {error}", len(waiting))
                 break
             for order in of_split:
@@ -344,7 +344,7 @@ def _split(tables: Tables, key: str, index: int) -> Split:
 
 @contextmanager
 def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a flag, so that finished results are stored; the second hits."""
+    """Turn the first Ctrl-C into a flag, so that finished results are stored."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stopped.is_set  # signals reach the main thread only

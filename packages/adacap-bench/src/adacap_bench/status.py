@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adacap_bench.jobs import UNSUCCESSFUL
+from adacap_bench.jobs import FAILED
 from adacap_bench.methods import METHODS, Method, unavailable
 from adacap_bench.metrics import METRICS, ScoreTable
 from adacap_bench.store import Store
@@ -37,7 +37,7 @@ def status_of(store: Store) -> dict[str, Any]:
     from adacap_bench.tables import failure_reason
 
     frame = store.frame()
-    failed = frame[frame["status"].isin(UNSUCCESSFUL)]
+    failed = frame[frame["status"].isin(FAILED)]
     reasons: Counter[tuple[str, str, str, str]] = Counter(
         (row["status"], row["method"], row["task"], failure_reason(row))
         for row in failed.to_dict("records")
@@ -60,7 +60,7 @@ def methods_of(store: Store, *, n_splits: int | None = None) -> list[dict[str, A
     ----------
     store : Store
     n_splits : int, optional
-        Count the first so many splits alone.
+        Count only the first splits, this many.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def methods_of(store: Store, *, n_splits: int | None = None) -> list[dict[str, A
     rows = []
     for name in dict.fromkeys([*METHODS, *parts]):
         part = parts.get(name, frame.iloc[:0])
-        failed = part[part["status"].isin(UNSUCCESSFUL)]
-        done = part[~part["status"].isin(UNSUCCESSFUL)]
+        failed = part[part["status"].isin(FAILED)]
+        done = part[~part["status"].isin(FAILED)]
         means = {key: _mean(table, name) for key, table in tables.items() if key in _SHOWN}
         scores = {key: mean for key, mean in means.items() if mean is not None}
         reasons = list(dict.fromkeys(map(failure_reason, failed.to_dict("records"))))
@@ -122,7 +122,7 @@ def _seconds(done: pd.DataFrame) -> float | None:
 
 
 def _explained(method: Method, frame: pd.DataFrame, outcome: str) -> tuple[str, list[str]]:
-    """Why a method without failures lacks results, as far as its entry tells."""
+    """Why a method without failures has no results, as far as its entry says."""
     if outcome == "not run" and (reason := unavailable(method)):
         return "unavailable", [reason]
     kinds = set(frame["kind"])

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from adacap_bench.claims import Claim, Claims
-from adacap_bench.jobs import UNSUCCESSFUL, Job, Record
+from adacap_bench.jobs import FAILED, Job, Record
 from adacap_bench.store_errors import MissingStoreError, StoreError, telling
 from adacap_bench.store_rows import (
     COLUMNS,
@@ -65,7 +65,7 @@ _INSERT = f"""
 INSERT INTO records ({", ".join(COLUMNS)}) VALUES ({", ".join("?" * len(COLUMNS))})
 ON CONFLICT ({", ".join(IDENTITY)}) DO UPDATE
 SET {", ".join(f"{name} = excluded.{name}" for name in COLUMNS[len(IDENTITY) :])}
-WHERE records.status IN {UNSUCCESSFUL}"""
+WHERE records.status IN {FAILED}"""
 # The newest record of a job, where several settings were tried.
 _LATEST = """
 SELECT {} FROM records AS r WHERE id = (
@@ -109,7 +109,7 @@ class Store:
         self.path = self._file = Path(path)
         if read_only and not self.path.is_file():
             raise MissingStoreError(
-                f"There is no store at {self.path}. Make one by 'adacap bench run'."
+                f"There is no store at {self.path}. Make one with 'adacap bench run'."
             )
         if not self.path.parent.is_dir():
             raise MissingStoreError(
@@ -190,7 +190,7 @@ class Store:
         there = {row[1] for row in self._db.execute("PRAGMA table_info(records)")}
         if missing := [name for name in ("id", *COLUMNS) if name not in there]:
             raise StoreError(
-                f"{self.path} is damaged: its records lack the column {missing[0]!r}. Name another "
+                f"{self.path} is damaged: its records have no column {missing[0]!r}. Name another "
                 "file with --store."
             )
 
@@ -294,7 +294,7 @@ class Store:
         return {
             (Job(*job), settings)
             for *job, settings, status in found
-            if not (retry_failed and status in UNSUCCESSFUL)
+            if not (retry_failed and status in FAILED)
         }
 
     def records(self, *, predictions: bool = True) -> list[Record]:
@@ -321,7 +321,7 @@ class Store:
 
     @contextmanager
     def _telling_rows(self) -> Iterator[None]:
-        """Name the file in what is said of its rows."""
+        """Name the file in errors about its rows."""
         with telling(self.path):
             try:
                 yield

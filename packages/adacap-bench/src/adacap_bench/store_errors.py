@@ -11,10 +11,10 @@ from adacap.exceptions import AdaCapError
 
 __all__ = ["MissingStoreError", "StoreError", "telling"]
 
-# What SQLite says, and what to do about it; the first that fits.
+# SQLite's messages, and what to do about each; the first match is used.
 _WAYS_OUT = (
     (("locked", "busy"), "Another program holds it. Wait until that is done, or end it."),
-    (("full", "disk i/o"), "The disk may be full. Free some space; the same command then goes on."),
+    (("full", "disk i/o"), "The disk may be full. Free some space and run the command again."),
     (("readonly", "read-only"), "It cannot be written. Name another file with --store."),
     (("unable to open",), "It cannot be opened here. Check its folder, or copy it to another."),
     (("not a database",), "It is not a store of benchmark results. Name another file."),
@@ -35,7 +35,7 @@ class MissingStoreError(StoreError, FileNotFoundError):
 
 @contextmanager
 def telling(path: Path) -> Iterator[None]:
-    """Turn what SQLite says of a file into a StoreError that names it and the way out.
+    """Turn an SQLite error into a StoreError that names the file and the way out.
 
     Examples
     --------

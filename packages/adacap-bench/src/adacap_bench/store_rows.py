@@ -25,7 +25,7 @@ _INTEGERS = ("split", "seed", "n_train", "n_features", "attempts")
 _NUMBERS = ("fit_seconds", "predict_seconds")
 _MAY_BE_NULL = (*_NUMBERS, "traceback", "predictions", "shape")
 _MANY_BYTES = 1 << 26  # of predictions: 16 million numbers
-_USUAL_PACKING = 16  # predictions that are larger have at least 1 byte in so many, packed
+_USUAL_PACKING = 16  # packing ratio that larger predictions may not exceed
 
 
 def to_row(record: Record) -> tuple[Any, ...]:

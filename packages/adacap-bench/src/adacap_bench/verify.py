@@ -40,7 +40,7 @@ class Verdict:
     ----------
     status : {"ok", "explained", "mismatch", "absent"}
         The worst of the checks; "explained" is a known difference, or a match that needs a
-        word; "absent" is no judgement.
+        word; "absent" is not a judgement.
     """
 
     key: str
@@ -160,7 +160,7 @@ def _check_table(task: Task, frame: pandas.DataFrame, table: Table) -> list[Chec
 
 
 def _found_figures(task: Task, frame: pandas.DataFrame, table: Table) -> dict[str, int]:
-    if task.is_encoded:  # columns by kind cannot be told from a matrix
+    if task.is_encoded:  # a matrix does not show the kinds of columns
         return {"n": len(frame), "p": frame.shape[1] - 1}
     # The 2022 paper counts training rows, the 2021 supplement all rows.
     n = int(0.8 * len(table.y)) if task.paper_id is not None else len(table.y)

@@ -37,7 +37,7 @@ _THREAD_VARIABLES = (
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """Environment that holds numerical libraries to so many threads, if set before they load.
+    """Environment that limits numerical libraries to this many threads, if set before they load.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def set_up(parent: int, log: Path | None = None, scratch: Path | None = None) -> None:
-    """Prepare a new process: Ctrl-C is the runner's affair, and no worker outlives it.
+    """Prepare a new process: only the runner handles Ctrl-C, and no worker outlives it.
 
     Parameters
     ----------
     parent : int
-        Process that started this one; told, since it may be gone by now.
+        Process that started this one; passed in, since it may be gone by now.
     log : Path, optional
         File that takes what libraries print, so that it can be shown if the process dies.
     scratch : Path, optional

@@ -90,7 +90,9 @@ def test_without_lengths_the_checksum_decides(server, task):
 
 def test_always_truncated(server, task, no_data):
     server.truncate = 99
-    with pytest.raises(DownloadError, match=r"in 4 tries\. Try again later: what came is kept"):
+    with pytest.raises(
+        DownloadError, match=r"in 4 tries\. Try again later: what was received is kept"
+    ):
         fetch(task, transfer=HASTY)
     assert "toy.csv" not in leftovers(no_data)
 

@@ -45,7 +45,7 @@ def test_damaged_files(arrays, tmp_path, write):
     with pytest.raises(DataError, match=r"is damaged: 2 values for the shape \(3,\)"):
         load_mnist(tmp_path)
     write("mnist/t10k-labels-idx1-ubyte", b"<html>")
-    with pytest.raises(DataError, match="no idx file of bytes: it starts with b'<htm'"):
+    with pytest.raises(DataError, match="not an idx file of bytes: it starts with b'<htm'"):
         load_mnist(tmp_path)
 
 

@@ -98,7 +98,7 @@ def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
     assert 0 < left <= 18
     assert f"c4: unfinished: {30 - left} of 30 runs." in result.stderr
     assert f"The time limit was reached: {left} jobs are left." in result.stderr
-    assert f"kept in {state}; the same command goes on from here." in result.stderr
+    assert f"kept in {state}; run the same command to resume." in result.stderr
     found = json.loads(result.stdout)[0]
     assert (found["item"], found["verdict"], found["jobs_left"]) == ("c4", "unfinished", left)
     record = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))

@@ -191,7 +191,7 @@ def _intervals(
     *,
     is_many: bool,
 ) -> None:
-    """Outputs ``lower`` and ``upper``; a target that was turned round has its bounds so."""
+    """Outputs ``lower`` and ``upper``; swapped for a target whose sign was flipped."""
     ends = [[_decoded(graph, bound, codec, inverse) for bound in pair] for pair in found]
     shape = () if codec.is_1d else (codec.n_targets,)
     for name, choose in (("lower", "Min"), ("upper", "Max")):

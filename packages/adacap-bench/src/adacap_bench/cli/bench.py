@@ -29,9 +29,9 @@ app = typer.Typer(
 
 StorePath = Annotated[Path, typer.Argument(help="File of results.", metavar="STORE")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-SUITE = "Suite, key of a task, .toml file of entries or .csv file; several with commas."
+SUITE = "Suite, key of a task, .toml file of entries or .csv file; several separated by commas."
 QUICK = ("intercept", "ridge", "logreg", "svm", "rf", "fast-catboost", "adacap-fast-snn")
-METHODS = "Methods and groups, with commas. See: adacap bench methods."
+METHODS = "Comma-separated methods and groups. See: adacap bench methods."
 
 
 @app.command()
@@ -51,7 +51,7 @@ def run(
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
     store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
     time_limit: Annotated[float | None, typer.Option(help="Seconds for one job.")] = None,
-    retries: Annotated[int, typer.Option(min=0, help="New starts after a crash.")] = 1,
+    retries: Annotated[int, typer.Option(min=0, help="Restarts after a crash.")] = 1,
     data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
     plugin: Annotated[
         list[Path] | None, typer.Option(help="Python file that registers methods.")
@@ -104,7 +104,7 @@ def import_(
 ) -> None:
     """Add anyone's results from a CSV file.
 
-    Columns task, split, method, score; if wanted metric, category, seed, fit_seconds,
+    Columns task, split, method, score; optionally metric, category, seed, fit_seconds,
     predict_seconds, kind. All rows are taken or none.
     """
     from adacap_bench.imports import import_csv, read_csv
@@ -160,7 +160,7 @@ def status(
     ] = False,
     splits: Annotated[
         int | None,
-        typer.Option("--splits", min=1, help="With --methods: count the first so many splits."),
+        typer.Option("--splits", min=1, help="With --methods: count only this many splits."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -235,7 +235,7 @@ def _describe(summary: Summary, store: Path) -> str:
         lines.append(f"{summary.n_elsewhere} were done by another run on the same store meanwhile.")
     lines += _left_out(summary.skipped)
     if summary.interrupted:
-        lines.append("Interrupted; the same command goes on from here.")
+        lines.append("Interrupted; run the same command to resume.")
     return "\n".join(lines)
 
 

@@ -59,7 +59,7 @@ def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) 
 
 
 def _several_of(name: str) -> list[Task]:
-    """Tasks that have the name in theirs, if it is no key and they are several."""
+    """Tasks whose name contains this one, if it is not a key and there are several."""
     from adacap_bench.datasets.catalogue import catalogue, find_by_name
 
     named = [] if name in catalogue() or Path(name).suffix else find_by_name(name)
@@ -83,9 +83,9 @@ def show(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known of a task, and its columns if its data are present.
+    """Show everything known about a task, and its columns if its data are present.
 
-    Of a name that several tasks have, these are listed.
+    If several tasks have the name, they are listed.
     """
     from adacap_bench.datasets import find_task, load_table
     from adacap_bench.datasets.places import how_to_get
@@ -123,11 +123,11 @@ def fetch(
     mirror: Annotated[
         str | None, typer.Option(help="Address of a copy of the data folder to fetch from.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Download even what is there.")] = False,
+    force: Annotated[bool, typer.Option(help="Download even files that are present.")] = False,
     check: Annotated[
         bool, typer.Option(help="Compare checksums; else the shape of the table alone.")
     ] = True,
-    retries: Annotated[int, typer.Option(min=0, help="Further tries after a fault.")] = 3,
+    retries: Annotated[int, typer.Option(min=0, help="Retries after an error.")] = 3,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
@@ -138,7 +138,7 @@ def fetch(
 
     results = []
     for key, fetch_one in _fetchers(_named(keys, suite)):
-        with Steps(key, unit="bytes", total=0, ends_with_a_line=True) as steps:
+        with Steps(key, unit="bytes", total=0, leave=True) as steps:
             transfer = Transfer(partial(_show, steps), retries, timeout)
             try:
                 facts = fetch_one(

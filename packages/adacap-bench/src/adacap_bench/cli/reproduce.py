@@ -29,7 +29,7 @@ _WHAT = "Items such as c8, or all; list shows them, ledger rewrites the page fro
 
 
 @app.command()
-@command(kept="finished jobs are kept, the same command goes on from here")
+@command(kept="finished jobs are kept, run the same command to resume")
 def reproduce(
     what: Annotated[list[str], typer.Argument(help=_WHAT, metavar="list|ledger|all|ITEM...")],
     quick: Annotated[bool, typer.Option("--quick", help="About a minute per item.")] = False,
@@ -42,8 +42,8 @@ def reproduce(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Only these, with commas, of an item that can be run in parts (c7); they join the "
-            "record that the folder holds.",
+            help="Only these, comma-separated, of an item that can be run in parts (c7); they join "
+            "the record that the folder holds.",
             show_default="all",
         ),
     ] = None,
@@ -55,7 +55,7 @@ def reproduce(
     ] = None,
     readme: Annotated[
         Path | None,
-        typer.Option(help="File whose paragraph on the ledger, between marks, is written anew."),
+        typer.Option(help="File whose paragraph on the ledger, between marks, is rewritten."),
     ] = None,
     store: Annotated[
         Path | None,
@@ -76,7 +76,7 @@ def reproduce(
         float | None,
         typer.Option(
             min=0.1,
-            help="Seconds after which no new job is begun; the same command goes on later.",
+            help="Seconds after which no new job starts; the same command resumes later.",
         ),
     ] = None,
     max_hours: Annotated[
@@ -86,7 +86,7 @@ def reproduce(
     job_limit: Annotated[
         float | None,
         typer.Option(
-            min=0.1, help="Seconds after which a job is stopped; the record tells which were."
+            min=0.1, help="Seconds after which a job is stopped; the record says which were."
         ),
     ] = None,
     retry_failed: Annotated[
@@ -96,7 +96,7 @@ def reproduce(
 ) -> None:
     """Measure the paper's figures and tables again, beside its numbers.
 
-    What was finished is kept: after an interruption or a time limit the same command goes on. With
+    What was finished is kept: after an interruption or a time limit the same command resumes. With
     a time limit the cheapest items come first, and the record of an unfinished one says how many
     of its runs are done. Exit code 0: all items gave a whole record; 1: one did not; 2: the command
     line is wrong; 130: interrupted.
@@ -130,7 +130,7 @@ def reproduce(
 
 
 def _refuse_empty(folder: Path) -> None:
-    """A page of no records would replace a good one."""
+    """A page without records would replace a good one."""
     if not any(folder.glob("*.json")):
         raise ValueError(
             f"{folder} holds no record, so there is no ledger to write. Name the folder of records "
@@ -148,7 +148,7 @@ def _run_all(
     output: Path,
     as_json: bool,
 ) -> int:
-    """Number of items without result and of jobs left; both are said, and the others go on."""
+    """Number of items without result and of jobs left; both are printed; the others continue."""
     from adacap_bench.reproduce import (
         NoResultError,
         UnfinishedError,
@@ -205,7 +205,7 @@ def _unfinished(item: Item, n_left: int, paths: list[Path]) -> dict[str, Any]:
 
 
 def _says_more(record: Path, unfinished: Evidence) -> bool:
-    """Whether a record that is there rests on more runs, which is then kept."""
+    """Whether an existing record is based on more runs; it is then kept."""
     from adacap_bench.reproduce import read_evidence
 
     if not record.exists():
@@ -220,7 +220,7 @@ def _says_more(record: Path, unfinished: Evidence) -> bool:
 def _say_left(left: int, state: Path) -> None:
     typer.echo(
         f"The time limit was reached: {left} {'job is' if left == 1 else 'jobs are'} left. "
-        f"What is done is kept in {state}; the same command goes on from here.",
+        f"What is done is kept in {state}; run the same command to resume.",
         err=True,
     )
 

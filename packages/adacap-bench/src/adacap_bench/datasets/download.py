@@ -26,12 +26,12 @@ _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 
 class _Passing(Exception):
-    """A fault that may be gone at the next try."""
+    """A fault that may not occur at the next try."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """How patient a download is, and whom it tells.
+    """How patient a download is, and what is called on progress.
 
     Attributes
     ----------
@@ -52,17 +52,17 @@ class Transfer:
 
 
 def download(url: str, part: Path, transfer: Transfer) -> None:
-    """Bring the content of an address into the file ``part``.
+    """Download an address into the file ``part``.
 
     What ``part`` holds already is kept and only the rest is asked for, if the server can
-    answer with a range; otherwise the download starts anew.
+    answer with a range; otherwise the download starts over.
 
     Parameters
     ----------
     url : str
         Address, http or https.
     part : Path
-        File to write; after an error it holds what came so far.
+        File to write; after an error it holds what was received so far.
     transfer : Transfer
         Retries, pauses and progress.
 
@@ -82,8 +82,8 @@ def download(url: str, part: Path, transfer: Transfer) -> None:
         except _Passing as fault:
             reason = str(fault)
     raise DownloadError(
-        f"{url}: {reason}, in {transfer.retries + 1} tries. Try again later: what came is kept "
-        "and only the rest is fetched."
+        f"{url}: {reason}, in {transfer.retries + 1} tries. Try again later: what was received is "
+        "kept and only the rest is fetched."
     )
 
 
@@ -107,7 +107,7 @@ def _open(url: str, start: int, timeout: float) -> Any:
 
 
 def _judged(error: urllib.error.HTTPError, url: str, part: Path) -> Exception:
-    """What an answer that is an error means; a range that cannot be had discards the part."""
+    """What an answer that is an error means; an unavailable range discards the part."""
     error.close()
     if error.code == 416:
         part.unlink(missing_ok=True)

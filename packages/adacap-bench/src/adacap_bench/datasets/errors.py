@@ -1,4 +1,4 @@
-"""What goes wrong with data sets: absent, not as expected, not to be had."""
+"""What goes wrong with data sets: absent, not as expected, not available."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ class MissingDataError(AdaCapError, FileNotFoundError):
 
 
 class DownloadError(AdaCapError, OSError):
-    """A file could not be downloaded, or what came is not the file."""
+    """A file could not be downloaded, or the download is not the file."""

@@ -67,7 +67,7 @@ def fetch(
     Raises
     ------
     DownloadError
-        If the file cannot be had or is not the right one; nothing is put in place then.
+        If the file is not available or not the right one; nothing is written then.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _obtain(url: str, part: Path, file: DataFile, check: Check, transfer: Transf
         except DataError as error:
             part.unlink(missing_ok=True)
             reason = str(error)
-    raise DownloadError(f"{url}: what came is not {file.name}: {reason}")
+    raise DownloadError(f"{url}: the download is not {file.name}: {reason}")
 
 
 def _unpacked(content: bytes, file: DataFile) -> bytes:

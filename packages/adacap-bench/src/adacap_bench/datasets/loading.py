@@ -38,7 +38,7 @@ def load_table(
     Returns
     -------
     Table
-        Read anew from the file at each call.
+        Read from the file at each call.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def load_table(
     if raw_target and task.stored_scale:
         raise DataError(
             f"The file of {task.key!r} holds its target as {task.stored_scale}, standardised; the "
-            "raw one cannot be had from it. Load it with raw_target=False."
+            "raw one cannot be recovered. Load it with raw_target=False."
         )
     return table_of(read_task_frame(task, folder), task, raw_target)
 

@@ -89,7 +89,7 @@ def load_digit_images(n_test: int = 360) -> tuple[Images, Images, Images, Images
 def _read_idx(content: bytes, path: Path) -> Any:
     """Array of an idx file: two zero bytes, type, number of axes, sizes, values."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _TYPE_UBYTE:
-        raise DataError(f"{path} is no idx file of bytes: it starts with {content[:4]!r}.")
+        raise DataError(f"{path} is not an idx file of bytes: it starts with {content[:4]!r}.")
     n_axes = content[3]
     offset = 4 + 4 * n_axes
     shape = struct.unpack(f">{n_axes}I", content[4:offset])

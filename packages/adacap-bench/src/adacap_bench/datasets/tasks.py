@@ -74,7 +74,7 @@ class Reader:
     drop_rows : tuple of int
         Data rows to leave out, negative ones counted from the end.
     exclude : tuple of int or str
-        Columns that are no features: numbers of rows, dates, empty ones.
+        Columns that are not features: row numbers, dates, empty ones.
     """
 
     format: Literal["csv", "npy"] = "csv"
@@ -128,7 +128,7 @@ class Task:
     target : int or str
         Position or name of the target column in the file.
     transform : str
-        What the target goes through, one of ``adacap_bench.datasets.targets.TRANSFORMS``.
+        Transform of the target, one of ``adacap_bench.datasets.targets.TRANSFORMS``.
     stored_scale : str
         Scale of a target that the file holds transformed already; the raw one is then lost.
     classes : tuple of str

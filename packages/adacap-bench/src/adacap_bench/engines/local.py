@@ -60,7 +60,7 @@ class LocalEngine:
             tempfile.TemporaryDirectory(prefix="adacap-bench-", ignore_cleanup_errors=True) as name,
             warnings.catch_warnings(),
         ):
-            # loky replaces a process that has grown much, which is welcome and no news.
+            # loky replaces a process whose memory has grown a lot: fine, and not worth a warning.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             yield from _Run(self, works, stop, Path(name)).records()
 

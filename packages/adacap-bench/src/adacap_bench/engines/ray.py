@@ -132,7 +132,7 @@ class RayEngine:
 
 
 def _knock(address: str) -> None:
-    """Raise at once where nobody listens; Ray itself would try for minutes."""
+    """Raise at once if nothing listens there; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()

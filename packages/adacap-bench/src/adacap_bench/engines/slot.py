@@ -1,7 +1,7 @@
 """One worker process and the job it holds.
 
-Each slot is a pool of one process. A pool of many breaks as a whole when one process dies, and
-nobody can tell whose job it was; here the job is known and the others do not notice.
+Each slot is a pool of one process. A pool of many breaks as a whole when one process dies, without
+showing whose job it was; here the job is known and the others are not affected.
 """
 
 from __future__ import annotations

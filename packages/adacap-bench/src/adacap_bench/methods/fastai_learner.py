@@ -22,7 +22,7 @@ def load_fastai() -> Any:
 
 
 class _Fastai(BaseEstimator):
-    """What both share: settings are fastai's own but for the number of epochs, which it has not.
+    """What both share: fastai's own settings, and a number of epochs, which has no default.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _MLR_NETS = {
     "mlr-3-2021": "`mlr-3`, the same",
     "mlr-4-2021": "`mlr-4`, the same",
 }
-# The keys of adacap.estimators.settings.TUNED; a preset "fast" is no group of methods "fast".
+# The keys of adacap.estimators.settings.TUNED; the preset "fast" is not the group "fast".
 _TUNED = {
     "fast": "a blend of kernel, trees and ridge in five folds",
     "balanced": "the default of our estimators: a blend of nets, kernels, trees and ridge",

@@ -1,4 +1,4 @@
-"""An estimator without its voice."""
+"""An estimator without its output."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _check_columns(frame: pd.DataFrame) -> None:
     absent = [name for name in _NEEDED if name not in frame.columns]
     if absent:
         raise ValueError(
-            f"The frame lacks {', '.join(absent)}; "
+            f"The frame does not have {', '.join(absent)}; "
             f"it needs {', '.join(_NEEDED)} and a column of scores."
         )
 

@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Contest:
-    """Which four networks stand for the category DNN against all methods of other categories."""
+    """Which four networks represent the category DNN against all methods of other categories."""
 
     name: str
     networks: tuple[str, ...]
@@ -69,7 +69,7 @@ def top1_by_category(
     """Share of experiments whose best method belongs to a category.
 
     The category DNN consists of the contest's four networks alone; other networks and methods of
-    category "Peer" stand aside. Methods that tie for the best divide the point.
+    category "Peer" do not take part. Methods that tie for the best divide the point.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Friedman ranks, the test on them, and the groups that Nemenyi's test cannot tell apart."""
+"""Friedman ranks, the test on them, and the groups that Nemenyi's test cannot separate."""
 
 from dataclasses import dataclass
 

@@ -15,7 +15,7 @@ _SECONDS: dict[str, float] = {
     "c1": 40, "c2": 165, "c3": 12, "c4": 0.03, "c5": 15, "c6": 15, "c7": 22, "c8": 1.6, "c9": 25,
     "c10": 0.9, "c11": 0.1, "c12": 15, "d6-ablation": 17, "d6-depth": 11, "n1": 2, "n2": 3, "n3": 2,
 }  # fmt: skip
-"""Core seconds of one job, as the records have them; those that are not here have some ten."""
+"""Core seconds of one job, from the records; methods not listed here take about ten."""
 _OTHERS = 10.0
 
 
@@ -33,7 +33,7 @@ def core_seconds(item: Item, scale: str, folder: Path | None = None) -> float:
 
 
 def n_jobs(item: Item, scale: str, folder: Path | None = None) -> int:
-    """Jobs of an item, those included that will turn out not to be possible here.
+    """Jobs of an item, including those that will turn out to be impossible here.
 
     Examples
     --------

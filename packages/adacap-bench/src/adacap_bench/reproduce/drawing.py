@@ -74,7 +74,7 @@ def _draw_panel(axes: Any, panel: Panel, names: list[str]) -> None:
 
 
 def _colour(series: Series, names: list[str]) -> str:
-    """The same for our curve and the paper's, which is dashed; bars need two to be told apart."""
+    """The same for our curve and the paper's, which is dashed; bars need two colours."""
     if series.style == "bar":
         return _COLOURS[names.index(series.name) % len(_COLOURS)]
     stems = list(dict.fromkeys(_stem(name) for name in names))

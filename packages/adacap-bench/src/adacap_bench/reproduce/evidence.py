@@ -24,12 +24,12 @@ _MOST = 100_000  # numbers from here on are names, not places of a list
 
 
 class EvidenceError(AdaCapError, ValueError):
-    """A file is no record of a reproduction, or of a version that is not known."""
+    """A file is not a record of a reproduction, or its version is unknown."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was run, what came of it, and what it says of the paper.
+    """What was run, the results, and what they say about the paper.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def packed(values: Mapping[str, float | None]) -> dict[str, Any]:
 
 
 def unpacked(values: Mapping[str, Any]) -> dict[str, float]:
-    """Values by the name of their experiment; those that were no number are absent."""
+    """Values by the name of their experiment; those that were not numbers are absent."""
     found: dict[str, float | None] = {}
     for name, value in values.items():
         if isinstance(value, list):

@@ -31,7 +31,7 @@ class Scale:
     options : mapping
         What else differs between scales, such as which tasks; named by the item.
     folder : path, optional
-        Data folder of the run, for items that look whether their data are there.
+        Data folder of the run, for items that check whether their data are there.
     """
 
     splits: int = 1
@@ -200,7 +200,7 @@ class Item:
         their labels begin with (``"xrf, single"``): such an item can be run in parts.
     claims : callable, optional
         From the rows by label to the claims, for an item whose rows decide all of them: such a
-        record can be judged anew without a run.
+        record can be judged again without a run.
     """
 
     key: str

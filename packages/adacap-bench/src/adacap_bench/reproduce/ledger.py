@@ -28,7 +28,7 @@ def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
         Replaced if it exists.
     readme : Path, optional
         File whose paragraph between the marks ``<!-- ledger: begin -->`` and ``<!-- ledger: end
-        -->`` is written anew.
+        -->`` is rewritten.
     """
     found = read_folder(records)
     if readme is not None:

@@ -16,7 +16,7 @@ EVERY_KIND = frozenset({"regression", "binary", "multiclass"})
 
 @dataclass(frozen=True)
 class Variant:
-    """``build`` of a preset with parameters of one's own.
+    """``build`` of a preset with some parameters changed.
 
     Examples
     --------

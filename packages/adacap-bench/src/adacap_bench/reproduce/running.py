@@ -40,7 +40,7 @@ class Machine:
     deadline : float or None
         Moment of ``time.monotonic`` after which no job is begun; those running are finished.
     job_limit : float or None
-        Seconds after which a job is stopped; the record tells which were.
+        Seconds after which a job is stopped; the record says which were.
     retry_failed : bool
         Run again what failed or was stopped before.
     """
@@ -96,8 +96,8 @@ def reproduce(
     NoResultError
         If there is nothing to compare: data absent, or every job failed.
     UnfinishedError
-        If so many jobs are left at the deadline that nothing can be said, or some of an item that
-        is run in parts; what was finished is kept.
+        If too many jobs are left at the deadline to say anything, or some of an item that is run in
+        parts; what was finished is kept.
     ValueError
         If the item cannot be run in parts, or the parts do not go together.
     KeyboardInterrupt
@@ -171,7 +171,7 @@ def _cut(stopped: Sequence[Record], skipped: Sequence[Skipped]) -> list[str]:
 
 
 def write_all(evidence: Evidence, folder: Path) -> list[Path]:
-    """Write record, table, picture and page of one item; gives their paths.
+    """Write record, table, picture and page of one item; returns their paths.
 
     The drawings need the extra ``report`` and are left out without it.
     """
