@@ -396,22 +396,6 @@ def time_table(rows: list[dict[str, Any]]) -> list[str]:
     return list(table_lines(("task", "rows", "default, s", "CatBoost, s", "ratio"), lines))
 
 
-def time_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Seconds of the default and of CatBoost where nothing else ran, and their ratios."""
-    table = table_of(rows)
-    own, base = (table[f"timed-{name}"] for name in (DEFAULT, REFERENCE))
-    keys = sorted(own.keys() & base.keys(), key=lambda key: own[key]["n_train"])
-    text = ["| task | rows | default, s | CatBoost, s | ratio |", "|---|---|---|---|---|"]
-    ratios = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
-    for key, ratio in zip(keys, ratios, strict=True):
-        ours, other = own[key], base[key]
-        text.append(
-            f"| {key[0]} | {ours['n_train']} | {ours['seconds']:.1f} | {other['seconds']:.1f} | "
-            f"{ratio:.1f} |"
-        )
-    return [*text, f"| **geometric mean** | | | | {np.exp(np.mean(np.log(ratios))):.1f} |"]
-
-
 def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
     table = table_of(rows)
     methods = [m for m in methods if m in table]

@@ -209,6 +209,17 @@ def test_a_malformed_file_with_right_checksums_is_damaged(path, change):
     assert found.begin(PRINT, [5]) == 0
 
 
+def test_going_on_is_told_once_and_when_a_piece_is_taken_up(path):
+    written(path)
+    told = []
+    found = Checkpoint.of(Checkpoint(path, tell=told.append))
+    found.begin(PRINT, [5])
+    assert not told
+    found.accept()
+    found.accept()
+    assert told == [f"Resuming from the checkpoint {path}."]
+
+
 def test_a_piece_that_is_none_of_the_fit_is_discarded_with_all_others(path):
     kept = written(path)
     with pytest.warns(UserWarning, match="is damaged and not used, .*: it holds no nets of this"):

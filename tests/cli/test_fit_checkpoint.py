@@ -5,6 +5,7 @@ import pytest
 
 import adacap
 from adacap.checkpoint import Checkpoint, file
+from adacap.checkpoint.trees import pack
 
 FIT = ["-t", "rent", "--method", "fast", "--n-estimators", "2", "--drop", "id", "--max-rows", "60"]
 
@@ -37,12 +38,55 @@ def test_both_fits_are_kept_until_the_model_is_saved(call, houses, tmp_path, dyi
     monkeypatch.chdir(tmp_path)
     result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
     assert result.exit_code == 0, result.output
-    assert "Resuming from the checkpoint c.checkpoint." in result.stderr
+    assert result.stderr.count("Resuming from the checkpoint c.checkpoint.") == 1
     assert not (tmp_path / "c.checkpoint").exists()
     one, other = (adacap.load(tmp_path / f"{name}.adacap") for name in ("whole", "model"))
     expected, found = one.network_.state_dict(), other.network_.state_dict()
     assert expected.keys() == found.keys()
     assert all(np.array_equal(tensor, found[name]) for name, tensor in expected.items())
+
+
+@pytest.fixture
+def interrupted(call, houses, dying, monkeypatch, tmp_path):
+    """A checkpoint of both fits."""
+    dying()
+    call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "c.checkpoint"
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def of_no_use(path):
+    parts = file.read(path)
+    for part in parts.values():
+        part["units"] = dict.fromkeys(part["units"], pack({"status": "done"}))
+    file.write(path, parts)
+
+
+@pytest.mark.filterwarnings("default")  # which the command shows
+@pytest.mark.parametrize(
+    ("change", "more", "told"),
+    [
+        (cut, [], "is damaged and not used, the fit starts anew"),
+        (of_no_use, [], "is damaged and not used, the fit starts anew"),
+        (lambda path: path.write_bytes(b"a,b"), [], "is not a checkpoint of adacap"),
+        (lambda path: path.write_bytes(b""), [], ""),
+        (lambda path: None, ["--seed", "1"], "it is of a fit with another"),
+    ],
+    ids=["cut", "malformed", "foreign", "empty", "other"],
+)
+def test_a_checkpoint_that_is_not_used_is_not_gone_on_from(
+    call, houses, interrupted, change, more, told
+):
+    change(interrupted)
+    result = call("fit", houses, *FIT, *more, "--checkpoint", "c.checkpoint")
+    assert result.exit_code == 0, result.output
+    assert told in " ".join(result.stderr.split())
+    assert "Going on" not in result.stderr
 
 
 @pytest.mark.parametrize("name", ["houses", "model.adacap", "page.html"])

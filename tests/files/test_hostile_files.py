@@ -158,3 +158,37 @@ def test_a_cell_longer_than_the_reader_of_python_takes_is_read(tmp_path):
     table = open_table(path).read()
     assert table.column("b").to_pylist() == [0, 1, 2]
     assert table.column("a")[0].as_py() == "z" * 200_000
+
+
+# --------------------------------------------------------------------------------- wide tables
+
+
+def test_lines_longer_than_a_sample_and_a_block(tmp_path):
+    n = 120_000
+    names = [f"column{j}" for j in range(n)]
+    path = tmp_path / "wide.csv"
+    rows = [",".join(str(i + j % 7) for j in range(n)) for i in range(6)]
+    path.write_text("\n".join([",".join(names), *rows]) + "\n")
+    source = open_table(path)
+    assert source.names == tuple(names)
+    table = source.read(names[-2:])
+    assert table.to_pydict() == {
+        names[j]: [i + j % 7 for i in range(6)] for j in (n - 2, n - 1)
+    }  # fmt: skip
+
+
+def test_many_columns_of_one_name_are_refused_at_once(tmp_path):
+    path = tmp_path / "same.csv"
+    path.write_text(",".join(["a"] * 200_000) + "\n")
+    with pytest.raises(FileError, match="several columns of the name 'a'"):
+        open_table(path)
+
+
+def test_bytes_in_a_dictionary_are_bytes(tmp_path):
+    path = tmp_path / "t.parquet"
+    column = pa.array([b"a", b"b"]).dictionary_encode()
+    pyarrow.feather.write_feather(pa.table({"raw": column}), tmp_path / "t.feather")
+    pyarrow.parquet.write_table(pa.table({"raw": column}), path)
+    for name in ("t.parquet", "t.feather"):
+        with pytest.raises(FileError, match=r"Column 'raw' of .* holds binary values"):
+            open_table(tmp_path / name).read()

@@ -1,5 +1,6 @@
 """Arrow's threads hold nothing of Python's, so that no process aborts at its end."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="needs the extra files")
 
 from adacap import AdaCapRegressor  # noqa: E402
-from adacap.files import open_table  # noqa: E402
+from adacap.files import FileError, open_table  # noqa: E402
 from adacap.files.text import own_reader, recoded  # noqa: E402
 
 
@@ -114,3 +115,28 @@ def test_a_refused_table_ends_the_command_in_order(tmp_path, busy) -> None:
 @pytest.mark.slow  # some minutes
 def test_fifty_of_fifty_commands_end_in_order(tmp_path, busy) -> None:
     end_well(tmp_path, runs=50)
+
+
+def address_space() -> int:
+    """Bytes that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="Linux alone tells its memory")
+def test_files_that_cannot_be_read_keep_no_memory(tmp_path) -> None:
+    """Each kept 256 kB, and one in another encoding 1 MB."""
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n" * 20)[:-12])
+
+    def tries(n: int) -> None:
+        for _ in range(n):
+            with pytest.raises(FileError, match=r"cut\.csv\.gz"):
+                open_table(path)
+            with pytest.raises(OSError, match=r"\w"), pa.OSFile(str(path)) as file:
+                list(recoded(pa.CompressedInputStream(file, "gzip"), "latin-1"))
+
+    tries(20)
+    before = address_space()
+    tries(50)
+    assert address_space() - before < 2**23  # it was 60 MB

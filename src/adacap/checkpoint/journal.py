@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,9 @@ class Checkpoint:
         Name of the fit, where several are kept in one file.
     keep : bool, default=False
         Leave the file when the fit ends, until :meth:`remove` is called.
+    tell : callable, optional
+        Called with a sentence when a fit goes on from the file: once, when a piece of work was read
+        and taken up, and never for a file that is not used.
 
     Examples
     --------
@@ -59,10 +62,12 @@ class Checkpoint:
         every_seconds: float = 10.0,
         part: str = "fit",
         keep: bool = False,
+        tell: Callable[[str], object] | None = None,
     ) -> None:
         if not every_seconds >= 0:
             raise ValueError(f"every_seconds must be 0 or more, got {every_seconds!r}.")
         self.path, self.every_seconds, self.part, self.keep = Path(path), every_seconds, part, keep
+        self._tell = tell
         self._lock = threading.RLock()
         self._parts: dict[str, file.Part] = {}
         self._is_on, self._before = False, 0.0
@@ -158,6 +163,13 @@ class Checkpoint:
         with self._lock:
             packed: Packed | None = self._parts[self.part]["units"].get(key)
         return None if packed is None else unpack(packed)
+
+    def accept(self) -> None:
+        """Say that the fit goes on from here: a piece of work is what its reader needs."""
+        with self._lock:
+            tell, self._tell = self._tell, None
+        if tell is not None:
+            tell(f"Resuming from the checkpoint {self.path}.")
 
     def discard(self, key: str) -> None:
         """Discard a piece of work that its reader cannot use, with all others, and warn."""

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from adacap.cli.common import AsJson, Force, KeyFile, UsageError, command, print_json, say
+from adacap.cli.common import (
+    AsJson,
+    Force,
+    KeyFile,
+    UsageError,
+    command,
+    print_json,
+    refuse_same,
+    say,
+)
 
 __all__ = ["calibrate"]
 
@@ -44,6 +53,8 @@ def calibrate(
 
     place = model if output is None else output
     check_writable(place, force or output is None)
+    refuse_same({"MODEL": model, "DATA": data, "--key-file": key_file})
+    refuse_same({"DATA": data, "--key-file": key_file, "--output": output})
     estimator = load_model(model, key_file)
     key = read_key(key_file)
     if key is None and read(model).comment:
@@ -69,7 +80,7 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
 
     from adacap.cli.loading import file_kinds, find_columns
     from adacap.cli.targets import read_target
-    from adacap.files import open_table
+    from adacap.files import FileError, open_table
 
     given = dict.fromkeys(name for text in target for name in text.split(","))
     names = list(given or estimator.provenance_.targets)
@@ -89,10 +100,13 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
             raise UsageError(f"{name!r} is {what} and cannot be the target.")
     others = {*names, group}
     columns = [n for n in source.names if n not in others] if found is None else found
-    kinds = file_kinds(estimator, columns)
+    kinds = {**file_kinds(estimator, columns), **_target_kinds(estimator, names)}
     extra = [] if group is None or group in columns else [group]
     batches = source.batches([*columns, *names, *extra], kinds=kinds)
-    table = pa.concat_tables([_table(batch) for batch in batches])
+    tables = [_table(batch) for batch in batches]
+    if not tables:
+        raise FileError(f"{data} has no rows.")
+    table = pa.concat_tables(tables)
     task = "classification" if hasattr(estimator, "predict_proba") else "regression"
     own = read_target(table, names, task)
     rows = np.flatnonzero(own.known)
@@ -103,6 +117,14 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
 
         return as_matrix(X), own.y, groups
     return X, own.y, groups
+
+
+def _target_kinds(estimator: Any, names: list[str]) -> dict[str, str]:
+    """Kinds in which to read classes that are no text; text stands for numbers by itself."""
+    labels = getattr(estimator, "classes_", None)
+    kinds = {"b": "boolean", "i": "numeric", "u": "numeric", "f": "numeric"}
+    kind = None if labels is None else kinds.get(labels.dtype.kind)
+    return {} if kind is None else dict.fromkeys(names, kind)
 
 
 def _table(batch: Any) -> Any:

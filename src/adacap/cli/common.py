@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,8 +22,8 @@ __all__ = [
     "LARGEST_SEED",
     "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "GroupColumn", "Keep", "KeyFile",
     "Separator", "TimeColumn", "UsageError", "Weight",
-    "command", "exit_code", "note", "number", "plus_minus", "print_json", "print_table", "say",
-    "shares", "size_of", "split_names", "text_options",
+    "command", "exit_code", "note", "number", "plus_minus", "print_json", "print_table",
+    "refuse_same", "say", "shares", "size_of", "split_names", "text_options",
 ]  # fmt: skip
 
 LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
@@ -216,6 +217,29 @@ def _meant(value: float, option: str, example: str) -> str:
     if 1 < value < 100:
         return f" Did you mean {value / 100:g}?"
     return f" For example: {option} {example}."
+
+
+def refuse_same(paths: Mapping[str, Path | None]) -> None:
+    """Refuse one file in two roles, of which the later would replace the earlier, by --force too.
+
+    Parameters
+    ----------
+    paths : mapping of str to path
+        By the names of arguments and options; None for what is not asked for.
+
+    Examples
+    --------
+    >>> refuse_same({"DATA": Path("a.csv"), "--output": Path("./a.csv")})
+    Traceback (most recent call last):
+    adacap.cli.common.UsageError: DATA and --output are the same file, a.csv. Name another.
+    """
+    seen: dict[str, str] = {}
+    for role, path in paths.items():
+        if path is None or str(path) == "-":
+            continue
+        other = seen.setdefault(os.path.realpath(path), role)
+        if other != role:
+            raise UsageError(f"{other} and {role} are the same file, {path}. Name another.")
 
 
 def split_names(texts: Iterable[str], source: Source, what: str = "column") -> list[str]:

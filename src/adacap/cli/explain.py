@@ -21,6 +21,7 @@ from adacap.cli.common import (
     note,
     print_json,
     print_table,
+    refuse_same,
     say,
     size_of,
     text_options,
@@ -76,6 +77,8 @@ def explain(
 
     start = time.perf_counter()
     check_writable(output, force)
+    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
+    refuse_same({"--rows-from": rows_from, "--output": output})
     output_format(output)
     if method not in ("auto", "exact", "permutation"):
         raise UsageError(f"--method is auto, exact or permutation, got {method!r}.")

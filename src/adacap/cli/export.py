@@ -15,6 +15,7 @@ from adacap.cli.common import (
     command,
     note,
     print_json,
+    refuse_same,
     say,
     shares,
     size_of,
@@ -52,6 +53,7 @@ def export(
     from adacap.files import check_writable, drafted
 
     check_writable(onnx, force)
+    refuse_same({"MODEL": model, "--data": data, "--onnx": onnx, "--key-file": key_file})
     if dtype not in ("float64", "float32"):
         raise UsageError(suggest(dtype, _TOLERANCE, "dtype"))
     kind: Any = dtype
@@ -115,11 +117,13 @@ def _rows(estimator: Any, data: Path | None) -> tuple[Any, str]:
         rows = synthetic_rows(estimator.encoder_)
         return rows, f"{len(rows)} synthetic rows"
     from adacap.cli.loading import file_kinds, find_columns
-    from adacap.files import open_table
+    from adacap.files import FileError, open_table
 
     names = estimator.encoder_.names_
     source = open_table(data, names or ())
     columns = find_columns(estimator, source) or list(source.names)
     kinds = file_kinds(estimator, columns)
-    batch = next(source.batches(columns, kinds=kinds, rows=_MOST_ROWS))
+    batch = next(source.batches(columns, kinds=kinds, rows=_MOST_ROWS), None)
+    if batch is None:
+        raise FileError(f"{data} has no rows.")
     return batch, f"{batch.num_rows} rows of {data.name}"

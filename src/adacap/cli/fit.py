@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +29,7 @@ from adacap.cli.common import (
     number,
     print_json,
     print_table,
+    refuse_same,
     say,
     size_of,
     text_options,
@@ -155,15 +156,15 @@ def fit(
     start = time.perf_counter()
     for path in (output, *([report] if report else [])):
         check_writable(path, force)
-    told = {"--output": output, "--report": report, "--checkpoint": checkpoint}
-    _refuse_same(DATA=data, **{role: path for role, path in told.items() if path is not None})
+    refuse_same(
+        {"DATA": data, "--output": output, "--report": report, "--checkpoint": checkpoint,
+         "--key-file": key_file}
+    )  # fmt: skip
     key = read_key(key_file)
     if report is not None and not test_size:
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
     if checkpoint is not None:
         check_writable(checkpoint, force=True)
-        if checkpoint.exists():
-            note(f"Resuming from the checkpoint {checkpoint}.")
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
         data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
@@ -182,7 +183,10 @@ def fit(
     }
     keeping: Any = None
     if checkpoint is not None:
-        keeping = partial(Checkpoint, checkpoint, every_seconds=checkpoint_every, keep=True)
+        keeping = partial(
+            Checkpoint, checkpoint, every_seconds=checkpoint_every, keep=True,
+            tell=cache(note),  # once for both fits
+        )  # fmt: skip
     outcome = _train(loaded, options, test_size, refit, as_json, keeping)
     outcome.model.save(output, force=force, key=key)
     if report is not None:
@@ -200,15 +204,6 @@ def fit(
         print_json({**facts, "seed": seed, **outcome.facts})
         return
     _say_end(outcome, output, report, loaded)
-
-
-def _refuse_same(**paths: Path) -> None:
-    """Refuse one file in two roles, where the later would replace the earlier."""
-    seen: dict[Path, str] = {}
-    for role, path in paths.items():
-        other = seen.setdefault(path.resolve(), role)
-        if other != role:
-            raise UsageError(f"{other} and {role} are the same file, {path}. Name another.")
 
 
 # ------------------------------------------------------------------------------ training

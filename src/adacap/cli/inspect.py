@@ -41,12 +41,10 @@ def inspect(
 
     With --no-capacity torch is not loaded.
     """
-    from adacap.cli.loading import read_key
-    from adacap.files import MissingFileError
+    from adacap.cli.loading import check_model, read_key
     from adacap.modelfile.contents import read_model
 
-    if not model.is_file():
-        raise MissingFileError(f"There is no model file {model}.")
+    check_model(model)
     file = read_model(model, read_key(key_file))
     facts = _facts(model, file)
     readings = _capacity(model) if capacity else None

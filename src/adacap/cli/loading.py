@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from adacap.exceptions import ModelFileError, SignatureError, nearest
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from adacap.cli.asked import Asked
     from adacap.files import Source
 
-__all__ = ["file_kinds", "find_columns", "load_model", "output_columns", "read_key"]
+__all__ = ["check_model", "file_kinds", "find_columns", "load_model", "output_columns", "read_key"]
 
 _MOST_SHOWN = 10
 
@@ -24,21 +25,32 @@ def read_key(path: Path | None) -> bytes | None:
 
     if path is None:
         return None
-    if not path.is_file():
+    if not path.exists():
         raise MissingFileError(f"There is no key file {path}.")
+    if not path.is_file():
+        raise UsageError(f"The key file {path} is a folder, a device or a pipe. Name a file.")
     key = path.read_bytes().strip()
     if not key:
         raise UsageError(f"The key file {path} is empty.")
     return key
 
 
+def check_model(path: Path) -> None:
+    """Refuse what is not there, or is no file."""
+    from adacap.cli.common import UsageError
+    from adacap.files import MissingFileError
+
+    if not path.exists():
+        raise MissingFileError(f"There is no model file {path}.")
+    if not path.is_file():
+        raise UsageError(f"The model {path} is a folder, a device or a pipe. Name a file.")
+
+
 def load_model(path: Path, key_file: Path | None = None) -> Any:
     """Fitted estimator of a model file, signed with the key if there is one."""
     from adacap import load
-    from adacap.files import MissingFileError
 
-    if not path.is_file():
-        raise MissingFileError(f"There is no model file {path}.")
+    check_model(path)
     key = read_key(key_file)
     try:
         return load(path, key=key)
@@ -66,20 +78,29 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
     if names is None:
         return None
     unused = {plan.name for plan in model.encoder_.columns_ if not plan.parts}
-    missing = [name for name in names if name not in source.names and name not in unused]
+    there = set(source.names)
+    missing = [name for name in names if name not in there and name not in unused]
     if not missing:
-        return [name for name in names if name in source.names]
-    others = [name for name in source.names if name not in names]
+        return [name for name in names if name in there]
+    others = sorted(there - set(names))
     lines = []
     for name in missing[:_MOST_SHOWN]:
-        near = nearest(name, others, cutoff=0.5)
-        lines.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
+        lines.append(f"{name!r}{_meant(name, others)}")
     more = ", …" if len(missing) > _MOST_SHOWN else ""
     raise FileError(
         f"{source.path} is missing {len(missing)} of the {len(names)} columns that the model was "
         f"trained on: {', '.join(lines)}{more}. A column without values may stand in for one that "
         "is not known."
     )
+
+
+def _meant(name: str, others: Sequence[str]) -> str:
+    """The column that a missing one may be; letters that look the same are spelt out."""
+    same = [other for other in others if normalize("NFKC", other) == normalize("NFKC", name)]
+    if same:
+        return f" (there is {same[0]!a}, the same letters in other characters)"
+    near = nearest(name, others, cutoff=0.5)
+    return f" (is it {near[0]!r}?)" if near else ""
 
 
 def file_kinds(model: Any, columns: Sequence[str], has_format: bool = False) -> dict[str, str]:

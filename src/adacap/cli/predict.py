@@ -21,6 +21,7 @@ from adacap.cli.common import (
     command,
     note,
     print_json,
+    refuse_same,
     say,
     shares,
     size_of,
@@ -107,6 +108,7 @@ def predict(
         draft = Unpacked("predictions.csv", output)  # lives as long as this call
         output = draft.path
     check_writable(output, force)
+    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
     output_format(output)
     asked = Asked(
         tuple(shares(interval, "--interval", "0.9")),

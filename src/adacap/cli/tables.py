@@ -177,10 +177,13 @@ def _kept(keep: str | None, source: Source, roles: Mapping[str, str]) -> tuple[s
 
 def _cells(table: Any, name: str | None, known: Any) -> Any:
     """Cells of a column, of the rows that have a target."""
+    import pyarrow as pa
+
     if name is None:
         return None
     column = table.column(name)
-    cells = column.to_numpy() if column.null_count == 0 else np.array(column.to_pylist(), object)
+    is_array = column.null_count == 0 or pa.types.is_temporal(column.type)
+    cells = column.to_numpy() if is_array else np.array(column.to_pylist(), object)
     return cells[known]
 
 

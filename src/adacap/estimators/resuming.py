@@ -157,6 +157,7 @@ def kept_member(
         return fit()
     if (kept := checkpoint.get(f"member {key}")) is not None:
         if (found := _member(kept, sizes, device)) is not None:
+            checkpoint.accept()
             return found
         checkpoint.discard("member")
     member = fit()

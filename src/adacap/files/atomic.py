@@ -41,7 +41,7 @@ def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
     NoFolderError
         If its folder does not exist.
     OutputError
-        If it is a folder or a device, or if it or its folder may not be written.
+        If it is a folder, a device or a link to itself, or if it or its folder may not be written.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
     adacap.exceptions.NoFolderError: There is no folder nowhere to write out.csv to.
     """
     path = Path(path)
-    target = path.resolve()
+    target = _target_of(path)
     if target.is_dir():
         raise OutputError(f"{path} is a folder. Name a file.")
     refuse_existing(path, force)
@@ -62,6 +62,14 @@ def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
     for needed in (target, target.parent):
         if needed.exists() and not os.access(needed, os.W_OK):
             raise OutputError(f"{path} cannot be written: {needed} is read-only. Name another.")
+    return target
+
+
+def _target_of(path: Path) -> Path:
+    """The path itself, or what it points to as a link."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():  # realpath gives up where links go round in a circle
+        raise OutputError(f"{path} is a link that leads back to itself. Name a file.")
     return target
 
 
@@ -144,7 +152,7 @@ def remove_drafts(path: str | os.PathLike[str], idle_seconds: float = _OLD_SECON
     >>> (folder / "out.txt").read_text()
     'done'
     """
-    target = Path(path).resolve()
+    target = _target_of(Path(path))
     before, after = _draft_name(target, "\0").split("\0")
     pattern = re.compile(re.escape(before) + r"(\d+)-[0-9a-f]{12}" + re.escape(after))
     with suppress(OSError), os.scandir(target.parent) as entries:

@@ -32,10 +32,7 @@ def open_workbook(path: Path) -> MemorySource:
             cells_column([row[j] if j < len(row) else None for row in rows[first + 1 :]], pa)
             for j in range(len(names))
         ]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FileError(f"{path} has several columns of the name {twice!r}. Rename them.")
-    source = MemorySource(path, pa.table(dict(zip(names, columns, strict=True))))
+    source = MemorySource(path, pa.Table.from_arrays(columns, list(names)))
     if first:
         source.notes.append(f"{path.name}: {first} row(s) above the names are left out.")
     if n_sheets > 1:

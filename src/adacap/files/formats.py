@@ -61,8 +61,12 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     path = Path(path)
     if path.is_dir():
         return Format("parquet")
+    if path.is_symlink() and not path.exists():
+        raise MissingFileError(f"{path} is a link that leads to no file.")
     if not path.exists():
         raise MissingFileError(f"There is no file {path}.{_neighbours(path)}")
+    if not path.is_file():  # a pipe ends when it has been read once, and tables are read twice
+        raise FileError(f"{path} is a device or a pipe. Send it to standard input and name it -.")
     found = _by_name(path)
     if found is not None:
         return found

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,7 +182,8 @@ def _is_header(cells: list[str]) -> bool:
 
 def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
     """Whether cells that stand twice in the first row stand below too: it is a row, not names."""
-    twice = [j for j, cell in enumerate(cells) if cell.strip() and cells.count(cell) > 1]
+    counts = Counter(cells)
+    twice = [j for j, cell in enumerate(cells) if cell.strip() and counts[cell] > 1]
     return bool(twice) and all(
         any(j < len(row) and row[j] == cells[j] for row in rows) for j in twice
     )

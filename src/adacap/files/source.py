@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ class Source(ABC):
         self.n_rows = n_rows
         self.notes: list[str] = []
         self._kept: list[object] = []
-        if twice := sorted({name for name in self.names if self.names.count(name) > 1}):
+        if twice := sorted(name for name, n in Counter(self.names).items() if n > 1):
             raise FileError(f"{path} has several columns of the name {twice[0]!r}. Rename them.")
         if not self.names:
             raise FileError(f"{path} has no columns.")
@@ -186,6 +187,7 @@ def _plain(column: Any, name: str, path: Any) -> Any:
     """Column in another type, or None if it can stay."""
     pa = need_arrow()
     types, kind = pa.types, column.type
+    held = kind.value_type if types.is_dictionary(kind) else kind
     if types.is_time(kind):
         unit = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         whole = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -194,8 +196,8 @@ def _plain(column: Any, name: str, path: Any) -> Any:
         return column.cast(pa.float64())
     if types.is_large_string(kind) or str(kind) == "string_view":
         return column.cast(pa.string())
-    if types.is_nested(kind) or (types.is_binary(kind) or types.is_large_binary(kind)):
-        what = f"{str(kind).partition('<')[0]} values"
+    if types.is_nested(held) or types.is_binary(held) or types.is_large_binary(held):
+        what = f"{str(held).partition('<')[0]} values"
         raise FileError(
             f"Column {name!r} of {path} holds {what}, which are neither numbers, text nor dates. "
             f"Leave it out: --drop {name}."

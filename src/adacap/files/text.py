@@ -25,9 +25,10 @@ from adacap.files.sniff import (
 )
 from adacap.files.source import Source, plain_columns
 
-__all__ = ["TextSource", "own_reader", "recoded"]
+__all__ = ["TextSource", "own_reader", "read_bytes", "recoded"]
 
 _BLOCK = 1 << 20  # bytes read at once; arrow reads some 32 blocks ahead
+_FEW_LINES, _MOST_SAMPLE = 5, 1 << 26  # lines to look at, unless they have more bytes than this
 _UNPACKED = 5  # assumed ratio of unpacked to packed size
 
 
@@ -55,6 +56,7 @@ class TextSource(Source):
         sample = self._sample()
         refuse_binary(sample, (options and options.encoding) or encoding_of(sample), str(path))
         self.form = sniff_text(sample, known, options, form.separator)
+        self._block = max(_BLOCK, 4 * max(map(len, sample.split(b"\n"))))  # holds any line
         super().__init__(path, self.form.names)
         if not self.form.header:
             self.notes.append(
@@ -130,10 +132,10 @@ class TextSource(Source):
     def _sample(self) -> bytes:
         """The first lines; all of a small file."""
         with self._errors(), self._stream() as stream:
-            sample = bytes(stream.read(SAMPLE_BYTES))
+            sample, is_whole = _first_lines(stream)
         if not sample.strip():
             raise FileError(f"{self.shown} is empty.")
-        if len(sample) == SAMPLE_BYTES and b"\n" in sample:
+        if not is_whole and b"\n" in sample:
             sample = sample[: sample.rindex(b"\n") + 1]
             if sample.startswith((b"\xff\xfe", b"\xfe\xff")) and len(sample) % 2:
                 sample += b"\0"  # the second byte of a line end in UTF-16
@@ -202,7 +204,7 @@ class TextSource(Source):
         read = csv.ReadOptions(
             column_names=list(form.names),
             skip_rows=form.skip,
-            block_size=_BLOCK,
+            block_size=self._block,
         )
         parse = csv.ParseOptions(delimiter=form.separator, newlines_in_values=True)
         return read, parse, self._convert(columns, types)
@@ -261,6 +263,20 @@ class TextSource(Source):
         return own_reader(b"".join(parts))
 
 
+def _first_lines(stream: Any) -> tuple[bytes, bool]:
+    """The beginning of a text, a few lines at least, and whether that is all of it.
+
+    A line of a hundred thousand cells is longer than what tells how most files are written.
+    """
+    sample = read_bytes(stream, SAMPLE_BYTES)
+    while sample.count(b"\n") < _FEW_LINES and SAMPLE_BYTES <= len(sample) < _MOST_SAMPLE:
+        more = read_bytes(stream, len(sample))
+        if not more:
+            return sample, True
+        sample += more
+    return sample, len(sample) < SAMPLE_BYTES
+
+
 def _unpack(file: Any, packing: str) -> Any:
     return need_arrow().CompressedInputStream(file, packing)
 
@@ -292,6 +308,20 @@ def own_reader(content: bytes) -> Any:
     return pa.BufferReader(sink.getvalue())
 
 
+def read_bytes(stream: Any, n: int) -> bytes:
+    r"""The next bytes of an arrow stream, so many at most.
+
+    The ``read`` of arrow's streams makes the bytes before it fills them, and never lets go of them
+    where that fails: each try to read a damaged file would cost as much memory for ever.
+
+    Examples
+    --------
+    >>> read_bytes(own_reader(b"a,b\n1,2\n"), 3)
+    b'a,b'
+    """
+    return bytes(stream.read_buffer(n).to_pybytes())
+
+
 def recoded(stream: Any, encoding: str) -> Iterator[bytes]:
     """The text of an arrow stream in UTF-8, chunk by chunk.
 
@@ -306,7 +336,7 @@ def recoded(stream: Any, encoding: str) -> Iterator[bytes]:
     'prix,été'
     """
     decoder = codecs.getincrementaldecoder(encoding)()
-    while content := stream.read(_CHUNK):
+    while content := read_bytes(stream, _CHUNK):
         yield decoder.decode(content).encode()
     yield decoder.decode(b"", final=True).encode()
 

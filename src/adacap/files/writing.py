@@ -147,7 +147,7 @@ class _ExcelWriter:
         self._n_rows += table.num_rows
         if self._n_rows > _EXCEL_ROWS:
             raise FileError(f"A sheet of Excel holds {_EXCEL_ROWS:,} rows. Write .csv or .parquet.")
-        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        for row in zip(*map(_cells, table.columns), strict=True):
             self._sheet.append([self._cell(cell) for cell in row])
 
     def _cell(self, cell: Any) -> Any:
@@ -163,6 +163,14 @@ class _ExcelWriter:
 
     def close(self) -> None:
         self._book.save(self._path)
+
+
+def _cells(column: Any) -> list[Any]:
+    """Cells as Python has them; dates beyond the year 9999, which it has not, as text."""
+    try:
+        return list(column.to_pylist())
+    except OverflowError:
+        return list(column.cast(need_arrow().string()).to_pylist())
 
 
 def _excel_cell(cell: Any) -> Any:

@@ -5,6 +5,7 @@ Pandas, polars, arrow and a mapping of columns are recognised by their attribute
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -92,7 +93,7 @@ def _series(X: Any) -> tuple[list[Any], list[Any]] | None:
 def _distinct(names: Iterable[Any]) -> list[Any]:
     found = list(names)
     if len(set(found)) < len(found):
-        twice = sorted({str(name) for name in found if found.count(name) > 1})
+        twice = sorted(str(name) for name, n in Counter(found).items() if n > 1)
         raise ValueError(f"Column names must be unique, got twice: {twice}. Rename the columns.")
     return found
 

@@ -48,12 +48,14 @@ def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
     key = f"nets {_digest(trainer)}"
     found = checkpoint.get(key)
     if _is_of(trainer, found, _DONE):
+        checkpoint.accept()
         return _restored(trainer, found)
     saver = _Saver(trainer, checkpoint, key)
     is_found = _is_of(trainer, found, _UNDER_WAY)
     if found is not None and not is_found:
         checkpoint.discard(key)
     if is_found:
+        checkpoint.accept()
         _go_on(trainer, found)
         saver.before, saver.states = found["seconds"], found["callbacks"]
     trainer.callbacks = (*trainer.callbacks, saver)
