@@ -179,6 +179,7 @@ PLANS: dict[str, Plan] = {
         lambda: [*map(probed, OWN), REFERENCE, "xrf", "lightgbm"], LARGE, (60, 61), True, 1800
     ),
     "times": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], LARGE, (60,), True),
+    "times-few": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], SMALL, (70, 71), False),
     "classes": Plan(
         lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", (66, 67, 68)
     ),
@@ -472,8 +473,9 @@ def sections() -> dict[str, list[str]]:
         found["tasks"] = task_table(confirmed, SHOWN)
         few = [row for row in confirmed if row["n_train"] <= FEW_ROWS]
         found["peers"] = lines_table(few, [m for m in (*OWN, *PEERS) if m in names])
-    if timing:
-        found["times"] = time_table(timing)
+    for name, is_many in (("times", True), ("times-few", False)):
+        if own := [row for row in timing if (row["n_train"] > MANY_ROWS) == is_many]:
+            found[name] = time_table(own)
     many = part(PLANS["large"].splits, large)
     if {row["task"] for row in many} - small_tasks:  # else only the two that the small suite has
         found["large"] = lines_table(many, dict.fromkeys(row["method"] for row in many))
