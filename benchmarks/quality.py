@@ -179,7 +179,7 @@ PLANS: dict[str, Plan] = {
         lambda: [*map(probed, OWN), REFERENCE, "xrf", "lightgbm"], LARGE, (60, 61), True, 1800
     ),
     "times": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], LARGE, (60,), True),
-    "times-few": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], SMALL, (70, 71), False),
+    "times-few": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], SMALL, (70,), False),
     "classes": Plan(
         lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", (66, 67, 68)
     ),
