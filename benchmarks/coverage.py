@@ -28,6 +28,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 import adacap
 from adacap.estimators.intervals import LOO_INFLATION
+from adacap_bench.markdown import place, table_lines
 
 Floats = npt.NDArray[np.float64]
 
@@ -253,15 +254,15 @@ def summary(records: list[dict[str, Any]]) -> dict[str, dict[str, tuple[float, f
 
 
 def lines_of(table: dict[str, dict[str, tuple[float, float, int]]]) -> list[str]:
-    lines = ["| data set | splits | " + " | ".join(HEADS.values()) + " |"]
-    lines.append("|---" * (2 + len(HEADS)) + "|")
+    lines: list[list[object]] = []
     for name, row in table.items():
         parts = [f"{row[m][0]:.1f} % · {row[m][1]:.2f}" if m in row else "–" for m in HEADS]
-        n_splits = max(n for _, _, n in row.values())
-        lines.append(f"| {TITLES.get(name, name)} | {n_splits} | " + " | ".join(parts) + " |")
-    means = [np.mean([row[m][0] for row in table.values() if m in row]) for m in HEADS]
-    lines.append("| **mean coverage** | | " + " | ".join(f"{mean:.1f} %" for mean in means) + " |")
-    return lines
+        lines.append([TITLES.get(name, name), max(n for _, _, n in row.values()), *parts])
+    known = [m for m in HEADS if any(m in row for row in table.values())]
+    means = {m: np.mean([row[m][0] for row in table.values() if m in row]) for m in known}
+    cells = [f"{means[m]:.1f} %" if m in means else "–" for m in HEADS]
+    lines.append(["**mean coverage**", "", *cells])
+    return list(table_lines(["data set", "splits", *HEADS.values()], lines))
 
 
 def verdicts(records: list[dict[str, Any]]) -> Iterator[str]:
@@ -279,13 +280,6 @@ def verdicts(records: list[dict[str, Any]]) -> Iterator[str]:
         ours, other = both[name]["cv+"][1], both[name]["forest"][1]
         held = "as wanted" if ours <= other else "NOT"
         yield f"width on the same splits of {name}: cv+ {ours:.2f}, forest {other:.2f}: {held}"
-
-
-def write(lines: list[str]) -> None:
-    text = GUIDE.read_text("utf-8")
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    GUIDE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
 
 
 def print_inflation(names: list[str], n_splits: int) -> None:
@@ -332,7 +326,7 @@ def main() -> None:
     lines = lines_of(summary(records))
     print(*lines, *verdicts(records), sep="\n")
     if options.write:
-        write(lines)
+        place(GUIDE, (BEGIN, END), "\n".join(lines))
 
 
 if __name__ == "__main__":
