@@ -1,16 +1,19 @@
 """Parts of a description that must agree with each other, one by one."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from adacap import AdaCapRegressor
 from adacap.exceptions import ModelFileError, SignatureError
 from adacap.modelfile import contents
 from adacap.modelfile.contents import (
     Classes,
     Numbers,
     _check_member,
+    _groups,
     _labels,
     _of_group,
     _shape,
@@ -155,6 +158,57 @@ def test_lambda_of_a_member_and_its_head() -> None:
 def test_tensors_of_a_group_are_not_those_of_another() -> None:
     tensors = {name: np.zeros(1) for name in ("groups.1.a", "groups.11.b", "x.groups.1.c")}
     assert list(_of_group(tensors, 1)) == ["a"]
+
+
+class OfNets:
+    """What a group of nets says of itself."""
+
+    def __init__(self, factory: str | None) -> None:
+        self.factory = factory
+
+    @classmethod
+    def read(cls, group: dict[str, Any], stored: Any, facts: Any) -> "OfNets":
+        return cls(group["factory"])
+
+
+def groups(monkeypatch: pytest.MonkeyPatch, seed: int, *factories: str | None) -> Any:
+    monkeypatch.setattr(contents, "NetGroup", OfNets)
+    monkeypatch.setattr(contents, "GROUPS", {"nets": OfNets})
+    members = [{"group": g, "index": 0, "seed": seed, "lam": 1.0} for g, _ in enumerate(factories)]
+    model = {
+        "members": members, "blend": [], "head": {"kind": "tikhonov"},
+        "groups": [{"kind": "nets", "factory": one} for one in factories],
+    }  # fmt: skip
+    return _groups(model, {}, (1,), 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+def test_seeds_that_a_member_has(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    assert len(groups(monkeypatch, seed, None, None)) == 2
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_seeds_that_no_member_has(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    with pytest.raises(ModelFileError, match="group 0 has the seeds"):
+        groups(monkeypatch, seed, None)
+
+
+def test_nets_are_all_the_users_own_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(groups(monkeypatch, 1, "mine.net", "mine.net")) == 2
+    with pytest.raises(ModelFileError, match="in part the user's own"):
+        groups(monkeypatch, 1, "mine.net", None)
+
+
+def test_a_blend_of_one_part_without_nets_is_a_model(tmp_path: Path) -> None:
+    rows = [[float(i)] for i in range(30)]
+    fitted = AdaCapRegressor(quality=["ridge"], random_state=0).fit(
+        rows, [i % 7 for i in range(30)]
+    )
+    fitted.save(tmp_path / "m.adacap")
+    file = contents.read_model(tmp_path / "m.adacap")
+    assert (file.description["members"], len(file.parts), file.settings.scheme) == ([], 1, None)
+    with pytest.raises(ModelFileError, match="it has no members"):
+        _groups({"members": [], "blend": [], "groups": []}, {}, (1,), 1)
 
 
 def test_a_refusal_names_the_file_and_keeps_its_kind() -> None:

@@ -26,6 +26,7 @@ import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, load
 from adacap.architectures import BACKBONES, _options_of
 from adacap.exceptions import ModelFileError, OutputExistsError
+from adacap.modelfile.loading import _member
 from adacap.nn import ConvNet
 from adacap.training.callbacks import Callback
 
@@ -795,3 +796,9 @@ def test_reading_takes_no_more_memory_than_the_file(saved: Path, tmp_path: Path)
         ModelFileError, match=r"backbone\.0\.weight is float32 of shape \(5, 3, 8\), not"
     ):
         load(file)
+
+
+def test_a_member_from_a_file_has_no_rows() -> None:
+    data = {"seed": 1, "index": 0, "lam": None, "effective_dof": None, "history": []}
+    member = _member(None, {**data, "best_iter": 0, "best_score": 0.0})
+    assert (len(member.rows.train), len(member.rows.valid)) == (0, 0)

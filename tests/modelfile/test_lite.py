@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture
 from adacap.architectures import BACKBONES
-from adacap.modelfile.lite import LiteClassifier, LiteRegressor
+from adacap.modelfile.contents import Numbers
+from adacap.modelfile.lite import LiteClassifier, LitePart, LiteRegressor
 from adacap.tables.table import read_table
 
 TINY = {"width": 16, "max_iter": 8, "random_state": 0}
@@ -147,6 +149,32 @@ def test_the_wide_networks_of_the_paper(reload, seed, name):
 
 
 # ------------------------------------------------------------------------- data unlike fit's
+
+
+def of_parts(*parts):
+    light = object.__new__(LiteRegressor)
+    light._parts, light.n_features_in_ = parts, 3
+    return light
+
+
+def test_what_it_says_of_itself():
+    nets, ridge = LitePart("nets", 1.0, ()), LitePart("ridge", 1.0, ())
+    assert repr(of_parts(nets)) == "LiteRegressor(3 features, 0 networks)"
+    assert repr(of_parts(ridge)) == "LiteRegressor(3 features, blend of ridge)"
+    assert repr(of_parts(nets, ridge)) == "LiteRegressor(3 features, blend of nets, ridge)"
+
+
+@pytest.mark.parametrize(("held", "rows"), [(1, 1024), (2**20, 4), (2**22, 1), (2**30, 1)])
+def test_rows_at_once_fit_in_memory(held, rows):
+    group = SimpleNamespace(held_per_row=held)
+    assert of_parts(LitePart("nets", 1.0, (group,)))._rows_at_once() == rows
+
+
+def test_infinite_bounds_of_a_target_that_is_turned():
+    light = of_parts()
+    light._targets = Numbers(np.array([1.0]), np.array([-2.0]), True)
+    found = light._decode_bound(np.array([[np.inf], [-np.inf], [3.0]]))
+    assert found.tolist() == [-np.inf, np.inf, -5.0]
 
 
 def test_unseen_and_missing(frame, target, reload):

@@ -1,14 +1,18 @@
 """The parser of descriptions, value by value."""
 
+import json
 import math
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+from adacap import AdaCapRegressor
 from adacap.architectures import Architecture
 from adacap.estimators.constraints import REGRESSOR
 from adacap.exceptions import ModelFileError
 from adacap.modelfile import schema
+from adacap.modelfile.archive import read
 from adacap.modelfile.schema import _check_parameter, _is_shallow, check, parameter, parse
 
 
@@ -64,6 +68,38 @@ def test_values_are_counted_without_what_stands_in_names(monkeypatch: pytest.Mon
         parse(rb'["a,b,c{[[\\", "\"[,,", 1, 2]')
     with pytest.raises(ModelFileError, match="has 5 values, more than 4"):
         parse(b'["a,b", 1, 2, 3, 4]')
+
+
+@pytest.fixture
+def description(tmp_path: Path) -> dict[str, Any]:
+    """Of a model without nets."""
+    rows = [[float(i)] for i in range(30)]
+    fitted = AdaCapRegressor(quality=["ridge"], random_state=0).fit(
+        rows, [i % 7 for i in range(30)]
+    )
+    fitted.save(tmp_path / "m.adacap")
+    found: dict[str, Any] = json.loads(read(tmp_path / "m.adacap").text)
+    assert parse(json.dumps(found).encode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format_version": "4"}, "format_version is not int: '4'"),
+        ({"widths": {"kind": "predictor"}}, "widths is not an object of"),
+    ],
+)
+def test_values_are_checked_before_they_are_used(
+    description: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelFileError, match=message):
+        parse(json.dumps({**description, **change}).encode())
+
+
+def test_numbers_beside_a_long_one_are_what_they_were() -> None:
+    assert schema._integer("12") == 12
+    assert schema._finite("1.5") == 1.5
 
 
 def test_numbers_that_json_has_not_are_objects_of_one_name() -> None:
