@@ -236,10 +236,12 @@ def export() -> None:
             for record in store.records(predictions=False)
             if record.payload
         }
-    for row in frame[frame["status"] == "ok"].sort_values("created").to_dict("records"):
+    kept = frame[frame["status"].isin(["ok", "imported"])].sort_values("created")
+    n_train = kept.groupby("task")["n_train"].max()  # which imported results do not say
+    for row in kept.to_dict("records"):
         key = (row["method"], row["task"], int(row["split"]))
         found[key] = {
-            "method": key[0], "task": key[1], "split": key[2], "n_train": row["n_train"],
+            "method": key[0], "task": key[1], "split": key[2], "n_train": n_train[key[1]],
             "seconds": round(row["fit_seconds"], 3),
             **{name: _rounded(row.get(f"test_{name}")) for name in SCORES},
             **{name: found_by_probes.get(key, {}).get(name, "") for name in PROBED},
@@ -249,7 +251,12 @@ def export() -> None:
         names = ["method", "task", "split", "n_train", "seconds", *SCORES, *PROBED]
         writer = csv.DictWriter(file, names)
         writer.writeheader()
-        writer.writerows(found[key] for key in sorted(found))
+        for _, row in sorted(found.items()):
+            writer.writerow({**row, **{name: _whole(row.get(name)) for name in PROBED}})
+
+
+def _whole(value: Any) -> int | str:
+    return "" if value in (None, "") else int(value)
 
 
 def _rounded(value: Any) -> float | str:
@@ -468,6 +475,9 @@ def sections() -> dict[str, list[str]]:
         found["fresh"] = lines_table(fresh, [*OWN, *PEERS])
         few = [row for row in fresh if row["n_train"] <= FEW_ROWS]
         found["fresh-few"] = lines_table(few, [*OWN, *PEERS])
+        by_others = {(row["task"], row["split"]) for row in fresh if row["method"] == "autogluon"}
+        shared = [row for row in fresh if (row["task"], row["split"]) in by_others]
+        found["autogluon"] = lines_table(shared, [*OWN, *PEERS, "autogluon"])
     if explored:
         found["explored"] = lines_table(explored, dict.fromkeys(row["method"] for row in explored))
     if ablated:
