@@ -458,9 +458,7 @@ def sections() -> dict[str, list[str]]:
         wanted = set(splits)
         return [row for row in rows if row["split"] in wanted and keep(row)]
 
-    from adacap_bench.datasets import find_suite
-
-    small_tasks = {task.key for task in find_suite(SMALL)}
+    small_tasks = _small_tasks()
 
     def small(row: dict[str, Any]) -> bool:
         return row["rmse"] is not None and row["task"] in small_tasks
@@ -506,7 +504,14 @@ def sections() -> dict[str, list[str]]:
 def write() -> None:
     """Put every table in its place between marks: in docs/DEFAULTS.md and in the README."""
     _place(sections())
-    _draw([row for row in records() if row["split"] in CONFIRM and row["rmse"] is not None])
+    small = _small_tasks()
+    _draw([row for row in records() if row["split"] in CONFIRM and row["task"] in small])
+
+
+def _small_tasks() -> set[str]:
+    from adacap_bench.datasets import find_suite
+
+    return {task.key for task in find_suite(SMALL)}
 
 
 def _draw(rows: list[dict[str, Any]]) -> None:
