@@ -55,7 +55,7 @@ PROMISES: dict[str, str | tuple[str, ...]] = {
     "On the command line": f"{SIGNING}::test_the_command_line_signs_and_checks",
     "Without a key": f"{SIGNING}::test_a_signed_file_is_read_with_its_key_and_without",
     "Whoever has the key": f"{SIGNING}::test_a_signed_file_is_read_with_its_key_and_without",
-    "A file tells about": f"{HOSTILE}::test_a_file_tells_about_the_training_data",
+    "A file reveals": f"{HOSTILE}::test_a_file_tells_about_the_training_data",
     "A blend with a kernel": f"{HOSTILE}::test_a_kernel_holds_training_rows",
     "Python's own `pickle`": f"{FILES}::test_pickle_and_deepcopy",
     "Such a file can run any code": f"{FILES}::test_what_is_no_zip",

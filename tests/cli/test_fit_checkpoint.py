@@ -71,8 +71,8 @@ def of_no_use(path):
 @pytest.mark.parametrize(
     ("change", "more", "told"),
     [
-        (cut, [], "is damaged and not used, the fit starts anew"),
-        (of_no_use, [], "is damaged and not used, the fit starts anew"),
+        (cut, [], "is damaged and not used, the fit starts over"),
+        (of_no_use, [], "is damaged and not used, the fit starts over"),
         (lambda path: path.write_bytes(b"a,b"), [], "is not a checkpoint of adacap"),
         (lambda path: path.write_bytes(b""), [], ""),
         (lambda path: None, ["--seed", "1"], "it is of a fit with another"),

@@ -121,8 +121,10 @@ def test_wrong_options(call, houses, house_model, options, code, message):
     assert os.listdir() == []
 
 
-def test_a_wrong_model_file(call, houses):
-    result = call("predict", houses, houses, "-o", "o.csv")
+def test_a_wrong_model_file(call, houses, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_bytes(houses.read_bytes())
+    result = call("predict", table, houses, "-o", "o.csv")
     assert result.exit_code == 1
     assert "Model files are written by adacap fit" in result.stderr
     assert call("predict", "none.adacap", houses, "-o", "o.csv").exit_code == 2

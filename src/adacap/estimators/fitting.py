@@ -16,13 +16,14 @@ from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
-from adacap.estimators.bag import FittedMember, Group, gather, regroup
+from adacap.estimators.bag import FittedMember, Group, encoded, gather, regroup
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
 from adacap.estimators.starts import Initialise
 from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
+from adacap.nn.predictors import Encoded
 from adacap.training.callbacks import Callback
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
@@ -93,6 +94,8 @@ class BagTraining:
         Members to continue from instead of fresh nets.
     checkpoint : Checkpoint or None
         Where nets that are trained in this process are saved.
+    encoding : Encoded or None
+        What ``rows`` were encoded by; the nets then take rows as they were before it.
     """
 
     recipes: tuple[Recipe, ...]
@@ -102,9 +105,10 @@ class BagTraining:
     callbacks: tuple[Callback, ...]
     start_from: tuple[FittedMember, ...] = ()
     checkpoint: Checkpoint | None = None
+    encoding: Encoded | None = None
 
     def fit(self) -> list[FittedMember]:
-        """The bag on rows as they are, in the order of ``members``."""
+        """The bag, in the order of ``members``."""
         recipes = self.recipes[: len(self.members)]
         found: dict[int, FittedMember] = {}
         for i, recipe in enumerate(recipes):
@@ -117,7 +121,8 @@ class BagTraining:
             else:
                 fitted = run.fit(own)
             found.update(zip(turns, fitted, strict=True))
-        return [found[k] for k in range(len(self.members))]
+        bag = [found[k] for k in range(len(self.members))]
+        return bag if self.encoding is None else encoded(bag, self.encoding)
 
     def _run(self, recipe: Recipe, turns: range) -> _Run:
         before = tuple(self.start_from[k] for k in turns) if self.start_from else ()

@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from adacap.estimators import quality
 from adacap.estimators.backbone import BackboneSpec
-from adacap.estimators.bag import FittedMember, encoded, regroup
+from adacap.estimators.bag import FittedMember, regroup
 from adacap.estimators.blending.weighing import rmse
 from adacap.estimators.fitting import BagTraining, Recipe
 from adacap.estimators.held_out import Rows
@@ -31,7 +30,7 @@ _LATE = 0.8  # share of a cycle after which a best iteration is one that still f
 class NetTraining(BagTraining):
     """Training of a bag of nets, alone or as members of a blend."""
 
-    def encoded(
+    def member(
         self,
         kind: str,
         encoding: Encoded | None,
@@ -40,8 +39,8 @@ class NetTraining(BagTraining):
         before: Sequence[FittedMember] = (),
         cycle: int = 0,
         folds: int | None = None,
-    ) -> list[FittedMember]:
-        """Nets of a kind, one per fold, on encoded rows; ``turn`` tells equal bags apart.
+    ) -> NetTraining:
+        """Training of nets of a kind on encoded rows; ``turn`` tells equal bags apart.
 
         ``before`` are nets to go on with, in one more cycle of the schedule; with ``folds`` there
         are nets of the first folds alone.
@@ -49,12 +48,17 @@ class NetTraining(BagTraining):
         shift = 7919 * turn + 104729 * cycle
         members = tuple(replace(m, seed=(m.seed + shift) % 2**31) for m in self.members[:folds])
         recipes = self.recipes if kind == "nets" else (_waves(self.recipes[0]),)
-        recipes = tuple(_longer(recipe, cycle) for recipe in recipes)
-        own = replace(self, members=members, recipes=recipes, start_from=tuple(before))
-        if encoding is None:
-            return own.fit()
-        rows = Rows(encoding(self.rows.x), self.rows.targets, self.rows.weight)
-        return encoded(replace(own, rows=rows).fit(), encoding)
+        rows = self.rows
+        if encoding is not None:
+            rows = Rows(encoding(rows.x), rows.targets, rows.weight)
+        return replace(
+            self,
+            members=members,
+            recipes=tuple(_longer(recipe, cycle) for recipe in recipes),
+            start_from=tuple(before),
+            rows=rows,
+            encoding=encoding,
+        )
 
 
 def _longer(recipe: Recipe, cycle: int) -> Recipe:
@@ -85,11 +89,11 @@ class NetMembers:
         self, kind: str, encoding: Encoded | None, turn: int, others: Sequence[Tensor]
     ) -> Sequence[FittedMember] | None:
         """A net per fold; None where nets are not worth it beside the others' outputs."""
-        fit = partial(self.training.encoded, kind, encoding, turn)
-        if not self._may_pay(fit, others):
+        bag = partial(self.training.member, kind, encoding, turn)
+        if not self._may_pay(bag, others):
             return None
         start = time.perf_counter()
-        return self._go_on(fit(), fit, start, others)
+        return self._go_on(bag().fit(), bag, start, others)
 
     def outputs(self, nets: Sequence[FittedMember]) -> Tensor:
         """Out-of-fold outputs; the target itself for rows of no fold."""
@@ -104,20 +108,20 @@ class NetMembers:
         """Whether nets are trained as on many rows."""
         return len(self.training.rows.x) > quality.MANY_ROWS and self.loss == "rmse"
 
-    def _may_pay(self, fit: Callable[..., Any], others: Sequence[Tensor]) -> bool:
+    def _may_pay(self, bag: Callable[..., NetTraining], others: Sequence[Tensor]) -> bool:
         """Whether nets are worth their time: of many rows, by the net of the first fold.
 
         Its error is compared with what the other members reach on that fold.
         """
         if not self.has_many_rows or not others or math.isinf(self.within):
             return True
-        first = fit(folds=1)
+        first = bag(folds=1).fit()
         return self._error_of(first) <= self.within * self._least(others, first)
 
     def _go_on(
         self,
         nets: Sequence[FittedMember],
-        fit: Callable[..., Any],
+        bag: Callable[..., NetTraining],
         start: float,
         others: Sequence[Tensor],
     ) -> Sequence[FittedMember]:
@@ -132,7 +136,7 @@ class NetMembers:
             is_late = self.deadline is not None and end > self.deadline
             if not falls or before > most or is_late:
                 break
-            nets, start = _better(nets, fit(before=nets, cycle=cycle)), now
+            nets, start = _better(nets, bag(before=nets, cycle=cycle).fit()), now
             falls = self._error_of(nets) < _STILL_FALLS * before
         return nets
 
