@@ -9,6 +9,7 @@ import torch
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.multioutput import MultiOutputRegressor
 
+from adacap.members import forest
 from adacap.members.forest import fit_extra_trees, fit_hist_boosting
 from adacap.nn.predictors import Frozen
 
@@ -34,7 +35,11 @@ def agrees(found, data, reference, new):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("c", [1, 3])
 @pytest.mark.parametrize("least", [1, 4])
-def test_extra_trees_predict_as_scikit_learns(c, weighted, least, folds, normal):
+@pytest.mark.parametrize("is_large", [False, True])
+def test_extra_trees_predict_as_scikit_learns(
+    c, weighted, least, is_large, folds, normal, monkeypatch
+):
+    monkeypatch.setattr(forest, "_LEAST_SHARED", 0 if is_large else 10_000)
     data = folds(c=c, weighted=weighted)
     found = fit_extra_trees(data, n_trees=7, max_features=0.5, min_samples_leaf=least)
 
@@ -82,7 +87,8 @@ def test_the_arrays_are_those_described(fit, folds):
 
 def test_a_value_on_the_threshold_goes_left():
     """Thresholds in float64 that float32 cannot hold are rounded down, never up."""
-    from adacap.members.forest import _down
+    from adacap.members import forest
+from adacap.members.forest import _down
 
     exact = np.array([0.1, -0.1, 1 / 3, 2.0, -2.0, 1e300, -1e300, 0.0])
     rounded = _down(exact)

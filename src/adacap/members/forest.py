@@ -60,15 +60,25 @@ def fit_extra_trees(
     >>> fit_extra_trees(data, n_trees=5)[0].n_trees
     5
     """
+    from sklearn import config_context
     from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.tree import ExtraTreeRegressor
+
+    options: Any = {"max_features": max_features, "min_samples_leaf": min_samples_leaf}
 
     def grow(x: Any, y: Any, w: Any, seed: int, n_trees: int) -> _Grown:
-        model = ExtraTreesRegressor(
-            n_trees, max_features=max_features, min_samples_leaf=min_samples_leaf,
-            random_state=seed, n_jobs=torch.get_num_threads() if len(x) > _LEAST_SHARED else 1,
-        ).fit(x, y if y.shape[1] > 1 else y[:, 0], w)  # fmt: skip
-        trees = [_from_tree(each.tree_, 1 / n_trees) for each in model.estimators_]
-        return trees, np.zeros(y.shape[1])
+        if len(x) > _LEAST_SHARED:
+            n_jobs = torch.get_num_threads()
+            model = ExtraTreesRegressor(n_trees, random_state=seed, n_jobs=n_jobs, **options)
+            found = model.fit(x, y if y.shape[1] > 1 else y[:, 0], w).estimators_
+        else:  # the same trees: on few rows a forest takes longer to copy them than to grow them
+            draw = np.random.RandomState(seed)
+            seeds = [draw.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
+            with config_context(skip_parameter_validation=True):
+                found = [
+                    ExtraTreeRegressor(random_state=one, **options).fit(x, y, w) for one in seeds
+                ]
+        return [_from_tree(each.tree_, 1 / n_trees) for each in found], np.zeros(y.shape[1])
 
     link = {"bce": "logit", "ce": "log"}.get(data.loss, "identity")
     return _in_folds(data, grow, n_trees, link)
