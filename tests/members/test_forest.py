@@ -87,8 +87,7 @@ def test_the_arrays_are_those_described(fit, folds):
 
 def test_a_value_on_the_threshold_goes_left():
     """Thresholds in float64 that float32 cannot hold are rounded down, never up."""
-    from adacap.members import forest
-from adacap.members.forest import _down
+    from adacap.members.forest import _down
 
     exact = np.array([0.1, -0.1, 1 / 3, 2.0, -2.0, 1e300, -1e300, 0.0])
     rounded = _down(exact)
