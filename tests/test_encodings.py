@@ -1,5 +1,7 @@
 """Encodings of a row: ranks and bins against what scikit-learn and NumPy say."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from scipy.stats import norm, rankdata
 from sklearn.preprocessing import KBinsDiscretizer, QuantileTransformer
 
 from adacap.encodings import ENCODINGS, fit_encoding
+from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.nn.predictors import Encoded
 
 NAMES = tuple(ENCODINGS)
@@ -173,3 +176,14 @@ def test_the_arrays_are_those_described(name, X):
 def test_an_unknown_name_is_met_with_the_nearest():
     with pytest.raises(ValueError, match=r"Unknown encoding 'rnak'\. Did you mean 'rank'"):
         fit_encoding("rnak", np.zeros((2, 1)))
+
+
+def test_ranks_of_a_wide_table_take_memory_in_proportion_to_its_columns():
+    X = np.random.default_rng(0).normal(size=(50, 1500)).astype(np.float32)
+    tracemalloc.start()
+    found = fit_encoding("rank", X)
+    lite = found.encoding.apply(X, found.arrays, NumpyOperations())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**27  # a matrix of ramps by columns has 49 · 1,500² numbers, 882 MB
+    np.testing.assert_allclose(Encoded(found)(torch.as_tensor(X)).numpy(), lite, atol=1e-5)

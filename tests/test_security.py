@@ -35,7 +35,6 @@ PROMISES: dict[str, str | tuple[str, ...]] = {
     "A file with NaN": f"{HOSTILE}::test_weights_that_are_no_numbers_are_refused",
     "A file of an unknown version": f"{VERSIONS}::test_a_newer_file_says_which_release_it_needs",
     "Reading takes at most 64": f"{HOSTILE}::test_memory_is_bounded_by_the_size_of_the_file",
-    "A rank encoding of d": f"{HOSTILE}::test_ramps_are_at_most_64_per_column",
     "Parts are stored": f"{FILES}::test_nothing_is_inflated",
     "No size that a file claims": f"{FILES}::test_a_declared_size_is_not_believed",
     "`model.json` has at most": f"{FILES}::test_text_that_is_no_description",

@@ -8,7 +8,8 @@ from adacap.text import number, plus_minus, size_of, table_lines
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.93241, "0.9324"), (18.284, "18.28"), (-0.5, "−0.5000"), (123456.7, "123,457"),
-     (0, "0.0000"), (1.5e-7, "1.500e−07"), (float("nan"), "–"), (None, "–")],
+     (0, "0.0000"), (1.5e-7, "1.500e−07"), (0.00123456, "0.00123"), (-0.0316, "−0.0316"),
+     (23_456_789.0, "23,456,789"), (float("nan"), "–"), (None, "–")],
 )  # fmt: skip
 def test_numbers(value, text):
     assert number(value) == text

@@ -6,10 +6,10 @@ import pytest
 from adacap.widths import FARTHEST, Widths
 
 
-def formula(p0=1.0, p1=0.0, floor=0.1, shift=0.0, slope=(0.0, 0.0)):
+def formula(p0=1.0, p1=0.0, floor=0.1, shift=0.0, slope=(0.0, 0.0), knots=(0.0,), stretch=(0.0,)):
     return Widths(
         np.array([[p0], [p1]]), np.array([floor]), np.array([shift]),
-        np.array(slope).reshape(1, 2, 1),
+        np.array(slope).reshape(1, 2, 1), np.array([knots]).T, np.array([stretch]).T,
     )  # fmt: skip
 
 
@@ -29,3 +29,9 @@ def test_the_prediction_counts_up_to_where_it_is_cut():
     assert at(one, 1.0, 1.0) == pytest.approx(np.exp(0.75 - 0.1))
     assert at(one, -1.0, 1.0) == pytest.approx(np.exp(-0.25 - 0.1))
     assert at(one, 50.0, 1.0) == at(one, FARTHEST, 1.0)
+
+
+def test_the_scale_is_stretched_between_its_knots_and_evenly_beyond():
+    one = formula(knots=(0.0, 1.0, 3.0), stretch=(0.5, 0.0, 1.0))
+    for log, h in ((-1.0, 0.5), (0.0, 0.5), (0.5, 0.25), (1.0, 0.0), (2.0, 0.5), (9.0, 1.0)):
+        assert at(one, 0.0, np.exp(log)) == pytest.approx(np.exp(max(log, np.log(0.1)) + h))

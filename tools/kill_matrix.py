@@ -42,7 +42,7 @@ import numpy as np
 import torch
 
 import adacap
-from adacap.checkpoint import file as checkpoint_file
+from adacap import checkpoint
 from adacap.cli import app
 from adacap.modelfile import archive
 
@@ -222,7 +222,7 @@ class Fit(Case):
         if (folder / "m.adacap").exists():
             adacap.load(folder / "m.adacap")
         if (folder / "c.checkpoint").exists():
-            checkpoint_file.read(folder / "c.checkpoint")
+            checkpoint.read(folder / "c.checkpoint")
 
     def at_the_end(self, folder: Path) -> None:
         parts = archive.read(folder / "m.adacap")

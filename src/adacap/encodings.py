@@ -49,14 +49,11 @@ class Ranks:
     @property
     def tensors(self) -> Shapes:
         """Shapes of the arrays."""
-        return _ramps(self.n_ramps) | {
-            "weight": (self.n_ramps, self.d_in),
-            "bias": (self.d_in,),
-        }
+        return _ramps(self.n_ramps) | {"weight": (self.n_ramps,), "bias": (self.d_in,)}
 
     def apply(self, x: T, tensors: Any, op: MemberOperations[T]) -> T:
         """Encoded rows."""
-        return op.affine(op.ramps(x, tensors), tensors["weight"], tensors["bias"])
+        return op.column_sums(op.ramps(x, tensors), tensors)
 
 
 @dataclass(frozen=True)
@@ -161,10 +158,8 @@ def _fit_ranks(X: Floats, weight: Floats) -> FittedEncoding:
         heights.append(np.diff(levels))
         offsets.append(levels[0])
     arrays = _joined(parts)
-    weights = np.zeros((len(arrays["column"]), X.shape[1]))
-    weights[np.arange(len(weights)), arrays["column"]] = np.concatenate([*heights, []])
-    arrays |= {"weight": weights, "bias": np.array(offsets)}
-    return FittedEncoding(Ranks(X.shape[1], len(weights)), _narrow(arrays))
+    arrays |= {"weight": np.concatenate([*heights, []]), "bias": np.array(offsets)}
+    return FittedEncoding(Ranks(X.shape[1], len(arrays["column"])), _narrow(arrays))
 
 
 def _spread(column: _Column, most: int) -> npt.NDArray[np.intp]:

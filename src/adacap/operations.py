@@ -65,6 +65,10 @@ class MemberOperations(Operations[T], Protocol[T]):
         """``clip((x[:, column] - start) * slope, 0, 1) + shift``."""
         ...
 
+    def column_sums(self, ramps: T, tensors: Tree) -> T:
+        """Sum of the ramps of each column, each times ``weight``, plus ``bias``."""
+        ...
+
     def matern(self, x: T, rows: Any, scale: Any) -> T:
         """Matérn-5/2 kernel ``(k, n, m)`` of rows with other rows, both times ``scale``."""
         ...

@@ -15,16 +15,22 @@ _NUMBER = re.compile(r"\s*([−+-]?[\d.,]|–$)")  # how a cell of a column of n
 def number(value: float | None, digits: int = 4) -> str:
     """A number with this many significant digits, without exponent in the usual range.
 
+    Below 0.1 it may be one digit less, so that shares and R² keep their decimals.
+
     Examples
     --------
     >>> number(18.284), number(123456.7), number(-0.5), number(1.5e-7), number(None)
     ('18.28', '123,457', '−0.5000', '1.500e−07', '–')
+    >>> number(0.00123456), number(23_456_789.0)
+    ('0.00123', '23,456,789')
     """
     if value is None or not math.isfinite(value):
         return "–"
-    if value == 0 or 1e-4 <= abs(value) < 1e7:
+    if value == 0 or 1e-4 <= abs(value) < 1e9:
         whole = len(str(int(abs(value))))
         decimals = max(0, digits - whole) if abs(value) >= 1 else digits
+        if 0 < abs(value) < 0.01:
+            decimals = max(decimals, digits - 2 - math.floor(math.log10(abs(value))))
         return f"{value:,.{decimals}f}".replace("-", "−")
     return f"{value:.{digits - 1}e}".replace("-", "−")
 

@@ -3,7 +3,8 @@
 The scale of a row is learnt from out-of-fold errors: trees say how large the errors of rows like it
 are, and a piecewise linear function how they grow with the prediction. Each is weighted by how much
 it helps out of fold, so that a target whose errors are the same everywhere has the same width
-everywhere.
+everywhere. At last the scale is stretched so that the share of errors beyond it is the same among
+narrow and wide rows.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ FARTHEST = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Widths:
-    """Scale of the errors of a row: ``exp(p₀·log f + p₁·(b₀·z + b₁·|z|) − shift)``.
+    """Scale of the errors of a row: ``exp(u + h(u))``.
 
-    f is the size of errors by trees, z the prediction in coded units, clipped at ±3.
+    Here ``u = p₀·log f + p₁·(b₀·z + b₁·|z|) − shift``, f is the size of errors by trees, and z the
+    prediction in coded units, clipped at ±3. h is linear between its knots and constant beyond
+    them.
 
     Attributes
     ----------
@@ -37,11 +40,13 @@ class Widths:
         Mean logarithm over the training rows, so that the scale is 1 there.
     slope : ndarray of shape (K, 2, c)
         b of each fold.
+    knots, stretch : ndarray of shape (m, c)
+        Places of increasing u, and h there.
 
     Examples
     --------
     >>> one, zero = np.ones(1), np.zeros((2, 1))
-    >>> same = Widths(zero, one, 0 * one, np.zeros((5, 2, 1)))
+    >>> same = Widths(zero, one, 0 * one, np.zeros((5, 2, 1)), zero[:1], zero[:1])
     >>> float(same.scale(np.zeros((3, 5, 1)), np.ones((3, 5, 1))).min())
     1.0
     """
@@ -50,6 +55,8 @@ class Widths:
     floor: Floats
     shift: Floats
     slope: Floats
+    knots: Floats
+    stretch: Floats
 
     def scale(self, outputs: Floats, sizes: Floats) -> Floats:
         """Scale of rows under each fold.
@@ -68,5 +75,18 @@ class Widths:
         by_trees = np.log(np.maximum(sizes, self.floor))
         z = np.clip(outputs, -FARTHEST, FARTHEST)
         by_level = self.slope[:, 0] * z + self.slope[:, 1] * np.abs(z)
-        found: Floats = np.exp(self.power[0] * by_trees + self.power[1] * by_level - self.shift)
+        u = self.power[0] * by_trees + self.power[1] * by_level - self.shift
+        found: Floats = np.exp(u + self.stretch[0] + self._along(u))
         return found
+
+    @property
+    def pieces(self) -> tuple[Floats, Floats, Floats]:
+        """Ends of the pieces of h, and its slope on them: each of shape (m − 1, c)."""
+        low, high = self.knots[:-1], self.knots[1:]
+        return low, high, np.diff(self.stretch, axis=0) / (high - low)
+
+    def _along(self, u: Floats) -> Floats:
+        total = np.zeros_like(u)
+        for low, high, slope in zip(*self.pieces, strict=True):
+            total += slope * (np.clip(u, low, high) - low)
+        return total

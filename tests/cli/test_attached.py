@@ -7,8 +7,7 @@ from importlib.metadata import EntryPoint
 import pytest
 from typer.testing import CliRunner
 
-from adacap.cli import app
-from adacap.cli.attached import GROUP, OF_BENCH
+from adacap.cli import GROUP, OF_BENCH, app
 
 PLUGIN = """
 import typer
@@ -37,7 +36,7 @@ def call(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     found = {}
     monkeypatch.setattr(
-        "adacap.cli.attached.entry_points",
+        "adacap.cli.entry_points",
         lambda group: [EntryPoint(name, value, group) for name, value in found.items()],
     )
 
@@ -101,7 +100,7 @@ def test_one_that_cannot_be_imported_is_named_and_harms_no_other(call):
 
 
 def test_a_command_of_the_library_looks_for_no_entry_point(call, monkeypatch):
-    monkeypatch.setattr("adacap.cli.attached.entry_points", lambda group: pytest.fail("looked"))
+    monkeypatch.setattr("adacap.cli.entry_points", lambda group: pytest.fail("looked"))
     assert CliRunner().invoke(app, ["fit", "--help"]).exit_code == 0
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import adacap
+from adacap.cli.fit import shown_score
 
 BAG = ["--method", "fast", "--n-estimators", "2", "--drop", "id"]
 QUICK = [*BAG, "--time-limit", "1"]
@@ -109,7 +110,10 @@ def target_table(tmp_path, values):
     ("values", "message"),
     [
         ([7.0] * 30, "'y' is 7.0 in all 30 rows: there is nothing to learn"),
-        ([f"name {k}" for k in range(30)], "looks like an id or free text: 30 different texts"),
+        (
+            [f"name {k}" for k in range(30)],
+            "such as 'name 0'. If these are numbers, correct how they are written",
+        ),
         (list(range(100, 130)), "looks like an id: it counts the rows, 100 to 129"),
         (pa.nulls(30, pa.float64()), "'y' is missing in all 30 rows"),
         (pa.array(range(30), pa.timestamp("s")), "'y' holds dates"),
@@ -181,7 +185,7 @@ def test_a_column_that_counts_rows_is_pointed_out(call, tmp_path):
     table = pa.table({"row": range(50), "x": rng.normal(size=50), "y": rng.normal(size=50)})
     pyarrow.parquet.write_table(table, path)
     result = call("fit", path, "-t", "y", *QUICK[:4], "--test-size", "0", "--time-limit", "1")
-    assert "may be an id: row. Consider --drop row." in result.stderr
+    assert "row counts the rows, and may be an id. Consider --drop row." in result.stderr
 
 
 def test_ctrl_c_leaves_nothing(call, houses, monkeypatch, tmp_path):
@@ -287,3 +291,15 @@ def test_help_names_every_option(call):
     )
     for option in asked.split():
         assert f"--{option}" in text
+
+
+def test_scores_of_any_size_stand_in_the_table():
+    shown = [
+        ("R²", -3.98e-05, "0.0000"),
+        ("R²", -0.0214, "−0.0214"),
+        ("RMSE", 0.00123, "0.00123"),
+        ("MAE", 23456.7, "23,457"),
+        ("AUC", float("nan"), "–"),
+        ("RMSE", 3.9e-5, "3.900e−05"),
+    ]
+    assert [shown_score(name, value) for name, value, _ in shown] == [text for *_, text in shown]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import adacap
-from adacap.checkpoint import Checkpoint, file
-from adacap.checkpoint.trees import pack
+from adacap import checkpoint
+from adacap.checkpoint import Checkpoint, pack
 
 FIT = ["-t", "rent", "--method", "fast", "--n-estimators", "2", "--drop", "id", "--max-rows", "60"]
 
@@ -32,7 +32,7 @@ def test_both_fits_are_kept_until_the_model_is_saved(call, houses, tmp_path, dyi
     dying()
     result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
     assert result.exit_code != 0
-    assert set(file.read(tmp_path / "c.checkpoint")) == {"scores", "model"}
+    assert set(checkpoint.read(tmp_path / "c.checkpoint")) == {"scores", "model"}
     assert not (tmp_path / "model.adacap").exists()
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
@@ -61,10 +61,10 @@ def cut(path):
 
 
 def of_no_use(path):
-    parts = file.read(path)
+    parts = checkpoint.read(path)
     for part in parts.values():
         part["units"] = dict.fromkeys(part["units"], pack({"status": "done"}))
-    file.write(path, parts)
+    checkpoint.write(path, parts)
 
 
 @pytest.mark.filterwarnings("default")  # which the command shows

@@ -40,6 +40,17 @@ def fitted(table, folder, *words):
     return json.loads(text[text.index("{") :])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_two_groups_are_both_learned_from(table, tmp_path):
+    lines = table.read_text().splitlines()
+    half = tmp_path / "two.csv"
+    half.write_text("\n".join([lines[0], *(line for line in lines if line[:3] in ("p1,", "p2,"))]))
+    words = ("-t", "y", "--group", "patient", "--method", "fast", "-o", tmp_path / "m.adacap")
+    code, text = run("fit", half, *words)
+    assert code == 0, text
+    assert "Too few groups (2) to hold out a test part: there are no scores." in text
+
+
 def test_fit_splits_by_group_and_does_not_learn_from_it(table, tmp_path):
     facts = fitted(table, tmp_path, "--group", "patient", "--drop", "day,one")
     assert facts["group"] == "patient"

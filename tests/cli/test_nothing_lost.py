@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+import tempfile
 
 import pyarrow as pa
 import pyarrow.csv
@@ -9,6 +12,7 @@ import pytest
 
 import adacap
 from adacap import AdaCapClassifier
+from adacap.cli import app
 from adacap.files import Parts, open_table
 
 FIT = ["--target", "price", "--method", "fast-nets", "--n-estimators", "1", "--no-refit"]
@@ -71,6 +75,52 @@ def test_a_report_that_fails_leaves_the_model(call, houses, monkeypatch):
     assert result.exit_code == 1
     assert "The model m.adacap is kept, but its report could not be written" in result.output
     assert adacap.load("m.adacap").members_
+
+
+def test_a_folder_that_vanishes_while_fitting_leaves_the_model(call, houses, monkeypatch, tmp_path):
+    os.mkdir("out")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    whole = adacap.AdaCapRegressor.fit
+
+    def fit(*args, **options):
+        if os.path.isdir("out"):
+            os.rmdir("out")
+        return whole(*args, **options)
+
+    monkeypatch.setattr(adacap.AdaCapRegressor, "fit", fit)
+    result = call("fit", houses, *FIT, "-o", "out/m.adacap")
+    assert result.exit_code == 1
+    assert "There is no folder out to write m.adacap to. The model is kept in" in result.output
+    (kept,) = tmp_path.glob("adacap-*/m.adacap")
+    assert adacap.load(kept).members_
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is always full")
+@pytest.mark.parametrize("repeats", [1, 300])  # within what is buffered, and beyond
+@pytest.mark.parametrize("command", ["inspect", "predict"])
+def test_output_that_cannot_be_printed_is_an_error(houses, house_model, command, repeats):
+    path, _ = house_model
+    with open(houses) as table:
+        header, *rows = table.readlines()
+    with open("long.csv", "w") as table:
+        table.writelines([header, *rows * repeats])
+    words = [command, path, *(["long.csv", "-o", "-"] if command == "predict" else [])]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "adacap", *words],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_command_without_standard_output_ends_as_ever(house_model, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as end:
+        app(["inspect", str(house_model[0])])
+    assert not end.value.code
 
 
 @pytest.mark.finding("M8", before="the finished parts were discarded, --resume had nothing")

@@ -253,6 +253,7 @@ def test_resume_refuses_another_table(call, tmp_path):
     parts = Parts(tmp_path / "out.csv", {"model": [], "table": [], "interval": None, "columns": []})
     parts.start(resume=False)
     parts.add(pa.table({"prediction": [1.0]}))
+    parts.leave()
     result = call("predict", "m.adacap", "long.parquet", "-o", "out.csv", "--resume")
     assert result.exit_code == 1
     assert "had another model and table, so it cannot resume" in result.stderr

@@ -171,7 +171,7 @@ def test_an_id_is_named_in_every_format_and_with_missing_targets(call, tmp_path,
     path = tmp_path / f"t{ending}"
     table.to_csv(path, index=False) if ending == ".csv" else table.to_excel(path, index=False)
     result = call("fit", path, "-t", "y", *QUICK)
-    assert "Counts the rows, and may be an id: id. Consider --drop id." in result.stderr
+    assert "id counts the rows, and may be an id. Consider --drop id." in result.stderr
 
 
 def test_leaks_repeated_rows_and_outliers_are_told(call, tmp_path):

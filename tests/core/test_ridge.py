@@ -426,13 +426,21 @@ def test_labels_must_fit_the_rows(targets):
 
 
 def test_dtypes_must_agree(normal):
-    with pytest.raises(ValueError, match=r"of torch\.float64, like hidden, got .*torch\.float32"):
+    with pytest.raises(
+        ValueError, match=r"of torch\.float64, like hidden, got .*torch\.float32.*to"
+    ):
         solve(normal(4, 2), normal(4, 1, dtype=torch.float32), 1.0)
 
 
-@pytest.mark.parametrize("hidden", [torch.zeros(4), torch.ones(4, 2).long()], ids=["row", "int"])
+@pytest.mark.parametrize(
+    "hidden",
+    [torch.zeros(4), torch.ones(4, 2).long(), torch.ones(4, 2).bfloat16()],
+    ids=["row", "int", "bfloat16"],
+)
 def test_features_must_be_a_table_of_reals(hidden):
-    with pytest.raises(ValueError, match=r"floating point numbers, got \(4,.*\) of torch\."):
+    with pytest.raises(
+        ValueError, match=r"float32 or float64, got \(4,.*\) of torch\..*pass hidden.float"
+    ):
         Ridge(hidden, 1.0)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adacap.drift.statistics import holm, level_test, quantile_test, share_test, unseen_test
+from adacap.drift import holm, level_test, quantile_test, share_test, unseen_test
 from adacap.tables.plan import Cells, ColumnPlan, Number
 from adacap.tables.summaries import N_QUANTILES, summarise
 

@@ -81,6 +81,20 @@ def test_the_scale_of_a_row_is_learnt_without_its_fold():
     np.testing.assert_array_equal(*trees)
 
 
+def test_narrow_and_wide_rows_hold_alike():
+    """Errors of a mean size of 0.3 and of 1, the small ones all alike, the large ones rare."""
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.uniform(size=(2000, 2)))
+    is_large = x.numpy()[:, :1] > 0.5
+    rare = np.where(rng.uniform(size=(2000, 1)) < 0.2, 4.0, 0.2)
+    errors = rng.choice([-1, 1], (2000, 1)) * np.where(is_large, rare, 0.3)
+    errors *= rng.uniform(0.5, 1, (2000, 1))
+    _, scale = learn_widths(x, errors, 0 * errors, None, np.arange(2000) % 5)
+    inside = np.abs(errors) <= np.quantile(np.abs(errors) / scale, 0.9) * scale
+    assert inside[is_large].mean() == pytest.approx(0.9, abs=0.03)
+    assert inside[~is_large].mean() == pytest.approx(0.9, abs=0.03)
+
+
 def test_calibrated_rows_are_held_by_their_own_widths(model):
     X, y = uneven(400, 7)
     again = AdaCapRegressor(quality=MEMBERS, random_state=0).fit(*uneven(300, 0))

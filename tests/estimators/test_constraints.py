@@ -163,3 +163,8 @@ def test_none_switches_calibration_off_for_classes_only():
     check_parameters(AdaCapClassifier(calibration_fraction=None))
     with pytest.raises(ValueError, match="calibration_fraction must be a number"):
         check_parameters(AdaCapRegressor(calibration_fraction=None))
+
+
+def test_the_wrong_option_of_preprocessing_is_named():
+    with pytest.raises(ValueError, match=r"Did you mean 'read_text'\?"):
+        check_parameters(AdaCapRegressor(preprocessing={"read_tex": False}))

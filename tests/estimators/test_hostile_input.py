@@ -4,7 +4,10 @@ import warnings
 from decimal import Decimal
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
+import sklearn
 import torch
 
 import adacap
@@ -240,3 +243,91 @@ def test_a_sparse_tensor_is_refused_with_the_way_out(data):
     X, y = data
     with pytest.raises(TypeError, match=r"Sparse data .* torch\.sparse_coo.* X\.to_dense\(\)"):
         regressor().fit(torch.tensor(X).to_sparse(), y)
+
+
+# ------------------------------------------------------------------- found by a second attack
+
+
+@pytest.mark.parametrize("quality", ["nets", ["ridge"], ["kernel"], ["trees"], ["boosting"]])
+def test_one_weight_beyond_all_others_leaves_a_finite_fit(data, quality):
+    X, y = data
+    weight = np.where(np.arange(len(y)) == 3, 1e300, 1.0)
+    found = regressor(quality=quality).fit(X, y, sample_weight=weight).predict(X)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_weights_are_finite_whatever_scikit_learn_is_told(data, bad):
+    X, y = data
+    with sklearn.config_context(assume_finite=True):
+        with pytest.raises(ValueError, match="sample_weight contains NaN or infinity"):
+            regressor().fit(X, y, sample_weight=np.full(len(y), bad))
+
+
+def test_masked_cells_and_targets_are_missing(data):
+    X, y = data
+    masked = np.ma.masked_array(X[:, 0], np.arange(len(y)) < 5)
+    gaps = np.where(np.arange(len(y)) < 5, np.nan, X[:, 0])
+    expected = regressor().fit({"a": gaps, "b": X[:, 1]}, y)
+    found = regressor().fit({"a": masked, "b": X[:, 1]}, y)
+    rows = {"a": X[:, 0], "b": X[:, 1]}
+    np.testing.assert_array_equal(found.predict(rows), expected.predict(rows))
+    for kind, target in ((AdaCapRegressor, y), (AdaCapClassifier, y > 0)):
+        with pytest.raises(ValueError, match=r"in 5 of 60 rows\. Remove these rows: rows 0, 1"):
+            kind(**CHEAP).fit(X, np.ma.masked_array(target, np.arange(len(y)) < 5))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (np.arange(60).astype("M8[D]"), r"must hold numbers, got datetime64\[D\]. Convert y"),
+        (np.arange(60).astype("m8[h]"), r"must hold numbers, got timedelta64\[h\]. Convert y"),
+        ([{1}] * 60, "y must hold numbers: .*'set'"),
+    ],
+)
+def test_targets_that_are_no_numbers_are_refused_by_name(data, target, message):
+    with pytest.raises(TypeError, match=message):
+        regressor().fit(data[0], target)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([2**100] * 60, dtype=pl.Int128),
+        pa.UnionArray.from_sparse(pa.array([0] * 60, pa.int8()), [pa.array(np.ones(60))]),
+    ],
+)
+def test_a_column_that_numpy_has_not_is_refused_by_name(data, column):
+    kind = pl.DataFrame if isinstance(column, pl.Series) else pa.table
+    with pytest.raises(TypeError, match=r"Cannot read column 'a', of type .*128|.*union"):
+        regressor().fit(kind({"a": column, "b": data[0][:, 0]}), data[1])
+
+
+def test_numbers_that_are_no_labels_are_refused_without_a_foreign_warning(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            AdaCapClassifier(**CHEAP).fit(data[0], 1e300 * data[1])
+
+
+SURROUNDINGS = {
+    "inference mode": torch.inference_mode,
+    "another default device": lambda: torch.device("meta"),
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "NumPy that raises": lambda: np.errstate(all="raise"),
+}
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+@pytest.mark.parametrize("quality", ["nets", ["kernel:rank", "boosting", "trees", "ridge:bins"]])
+def test_what_the_program_has_switched_on_changes_nothing(data, tmp_path, name, quality):
+    X, y = data
+    settings = {"quality": quality, "n_estimators": 2, "random_state": 0}
+    settings |= CHEAP if quality == "nets" else {}
+    expected = AdaCapRegressor(**settings).fit(X, y).predict(X)
+    with SURROUNDINGS[name]():
+        model = AdaCapRegressor(**settings).fit(X, y)
+        model.save(tmp_path / "m.adacap")
+        found = model.predict(X), adacap.load(tmp_path / "m.adacap").predict(X)
+    for one in found:
+        np.testing.assert_array_equal(one, expected)

@@ -84,7 +84,7 @@ def test_cv_plus_is_the_formula_on_the_members(bag, table):
             for m, (coef, intercept) in zip(bag.members_, data.layers, strict=True)
         ]
     centres = torch.stack(outputs, 1).double().numpy()
-    lower, upper = cv_plus(centres, np.abs(data.values), data.fold, 0.8)
+    lower, upper = cv_plus(centres, np.abs(data.values), 0.8)
     found = bag.predict_interval(X, 0.8, "cv+", width="constant")
     assert found.shape == (len(X), 2)
     expected = np.sort([bag.codec_.decode(lower), bag.codec_.decode(upper)], axis=0)

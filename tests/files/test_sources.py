@@ -234,7 +234,7 @@ def test_a_sample_is_uniform_seeded_and_in_order(tmp_path, name, monkeypatch):
     path = tmp_path / name
     if name.endswith("csv"):
         pyarrow.csv.write_csv(table, path)
-        monkeypatch.setattr("adacap.files.sampling._WHOLE_TEXT", 1000)  # so that it is streamed
+        monkeypatch.setattr("adacap.files.source._WHOLE_TEXT", 1000)  # so that it is streamed
     else:
         pyarrow.parquet.write_table(table, path, row_group_size=3000)
     sample = sample_table(open_table(path), ["x"], 2000, seed=1)

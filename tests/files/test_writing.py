@@ -65,6 +65,7 @@ def test_parts_go_on_where_they_were(tmp_path):
     first = Parts(output, {"interval": 0.9})
     first.start(resume=False)
     first.add(FIRST)
+    first.leave()
     again = Parts(output, {"interval": 0.9})
     again.start(resume=True)
     assert again.n_rows == 3
@@ -79,6 +80,7 @@ def test_a_part_that_was_not_finished_does_not_count(tmp_path):
     parts.start(resume=False)
     parts.add(FIRST)
     (parts.folder / ".00000001.0a1b2c.arrow").write_bytes(b"half of it")
+    parts.leave()
     again = Parts(tmp_path / "o.csv", {})
     again.start(resume=True)
     assert again.n_rows == 3
@@ -88,11 +90,35 @@ def test_parts_of_another_run_are_refused_or_dropped(tmp_path):
     parts = Parts(tmp_path / "o.csv", {"interval": 0.9})
     parts.start(resume=False)
     parts.add(FIRST)
+    parts.leave()
     other = Parts(tmp_path / "o.csv", {"interval": 0.8})
     with pytest.raises(FileError, match="had another interval, so it cannot resume"):
         other.start(resume=True)
     other.start(resume=False)
     assert other.n_rows == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks a folder")
+@pytest.mark.parametrize("resume", [True, False])
+def test_parts_that_a_run_is_writing_are_left_to_it(tmp_path, resume):
+    """Else the output of the one would be put together from parts of the other."""
+    first = Parts(tmp_path / "o.csv", {})
+    first.start(resume=False)
+    first.add(FIRST)
+    second = Parts(tmp_path / "o.csv", {})
+    with pytest.raises(FileError, match=r"Another run is writing .*o\.csv"):
+        second.start(resume=resume)
+    assert first.finish(force=False) == 3
+    assert os.listdir(tmp_path) == ["o.csv"]
+
+
+def test_a_link_in_place_of_the_parts_is_not_followed(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    (tmp_path / ".o.csv.part").symlink_to(tmp_path / "mine")
+    with pytest.raises(FileError, match="where parts are kept, is a link"):
+        Parts(tmp_path / "o.csv", {}).start(resume=False)
+    assert os.listdir(tmp_path / "mine") == ["letter.txt"]
 
 
 def test_a_changed_file_has_another_fingerprint(tmp_path):

@@ -123,7 +123,7 @@ def test_a_description_may_be_as_long_as_the_limit_and_weights_longer(
 
 def test_the_limits_are_those_that_docs_give() -> None:
     assert archive.MOST_TEXT == 64 * 1024 * 1024
-    assert (archive.FORMAT, archive.FORMAT_VERSION) == ("adacap-model", 4)
+    assert (archive.FORMAT, archive.FORMAT_VERSION) == ("adacap-model", 5)
 
 
 # ----------------------------------------------------------------------------------- refusals

@@ -446,7 +446,7 @@ def test_the_file_is_two_stored_parts(saved: Path) -> None:
         assert archive.namelist() == ["model.json", "weights.safetensors"]
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
     model, weights = parts(saved)
-    assert (model["format"], model["format_version"]) == ("adacap-model", 4)
+    assert (model["format"], model["format_version"]) == ("adacap-model", 5)
     assert model["adacap_version"] == adacap.__version__
     assert "groups.0.head.log_lambda" in safetensors.torch.load(weights)
 
@@ -572,8 +572,8 @@ def test_a_key_too_many(source: str, request: pytest.FixtureRequest, tmp_path: P
         (b'{"format": 1e999}', "holds 1e999, too large a number"),
         (b'{"format": %s}' % (b"9" * 5000), "an integer of 5000 digits"),
         (b'{"format": 1, "format": 1}', "gives a name twice"),
-        (b'{"format_version": 9}', r"format_version 9, and adacap .* reads 4 only\. Upgrade: pip"),
-        (b'{"format_version": 2}', r"reads 4 only\. Adacap .* commit \w+, reads it\. Or fit the"),
+        (b'{"format_version": 9}', r"format_version 9, and adacap .* reads 4 to 5\. Upgrade: pip"),
+        (b'{"format_version": 2}', r"reads 4 to 5\. Adacap .* commit \w+, reads it\. Or fit the"),
         (b'{"format_version": true}', "model.json is not an object of"),
         (b" " * (64 * 2**20 + 1), "more than 67108864"),
     ],

@@ -13,6 +13,7 @@ from torch import nn
 
 from adacap import AdaCapClassifier, AdaCapRegressor, lite
 from adacap.exceptions import ModelFileError
+from adacap.modelfile.archive import FORMAT_VERSION
 
 TINY = {"width": 8, "max_iter": 3, "random_state": 0}
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -106,8 +107,10 @@ def test_no_description(parts, tmp_path, text):
 
 
 def test_a_later_version(parts, tmp_path):
-    model = parts[0] | {"format_version": 5}
-    with pytest.raises(ModelFileError, match=r"it has format_version 5, and adacap .* Upgrade"):
+    model = parts[0] | {"format_version": FORMAT_VERSION + 1}
+    with pytest.raises(
+        ModelFileError, match=rf"it has format_version {FORMAT_VERSION + 1}, and adacap .* Upgrade"
+    ):
         lite.load(write(tmp_path / "m", model, parts[1]))
 
 

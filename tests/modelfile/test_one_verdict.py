@@ -21,6 +21,7 @@ from adacap.estimators.mlr_net import MLRNetRegressor
 from adacap.exceptions import ModelFileError
 from adacap.members.boosting import BoostingSettings
 from adacap.members.kernel import KernelSettings
+from adacap.modelfile.archive import FORMAT_VERSION
 from adacap.modelfile.contents import read_model
 from adacap.modelfile.groups import WRITERS
 from adacap.modelfile.loading import ESTIMATORS
@@ -257,7 +258,7 @@ TEXTS = {
     "a name twice": b'{"format": 1, "format": 1}',
     "no version": b'{"format": "adacap-model"}',
     "an old version": b'{"format_version": 2}',
-    "a later version": b'{"format_version": 5}',
+    "a later version": b'{"format_version": %d}' % (FORMAT_VERSION + 1),
     "a version that is true": b'{"format_version": true}',
 }
 

@@ -88,7 +88,7 @@ def test_sets_are_the_same(options, n_classes, tmp_path):
     assert light.sets_.describe() == again.sets_.describe() == model.sets_.describe()
 
 
-@pytest.mark.parametrize("name", ["power", "floor", "shift", "slope"])
+@pytest.mark.parametrize("name", ["power", "floor", "shift", "slope", "knots", "stretch"])
 def test_widths_that_make_no_sense_are_refused(name, tmp_path):
     from adacap.modelfile.diagnostics import interval_tensors
     from adacap.modelfile.evidence import take_intervals
@@ -102,6 +102,25 @@ def test_widths_that_make_no_sense_are_refused(name, tmp_path):
             take_intervals({**tensors, key: wrong}, [], 1, 5, has_widths=True)
     with pytest.raises(ModelFileError, match=r"unknown tensors|does not fit"):
         take_intervals(dict(tensors), [], 1, 5)
+
+
+def test_a_file_from_before_widths_were_stretched_has_none():
+    from adacap.modelfile.diagnostics import interval_tensors
+    from adacap.modelfile.evidence import formula_in, take_intervals
+
+    model = AdaCapRegressor(quality=["ridge"], random_state=0).fit(X, Y[:, 0])
+    tensors = {n: t.numpy() for n, t in interval_tensors(model.intervals_)}
+    assert tensors["intervals.widths.knots"].shape == (10, 1)
+    early = {n: t for n, t in tensors.items() if not n.endswith((".knots", ".stretch"))}
+    formula = formula_in(take_intervals(early, [], 1, 5, has_widths=True))
+    outputs, sizes = RNG.normal(size=(4, 5, 1)), RNG.uniform(0.1, 1, (4, 5, 1))
+    logs = formula.power[0] * np.log(sizes) - formula.shift
+    z = np.clip(outputs, -3, 3)
+    logs += formula.power[1] * (formula.slope[:, 0] * z + formula.slope[:, 1] * np.abs(z))
+    np.testing.assert_allclose(formula.scale(outputs, sizes), np.exp(logs))
+    turned = {**tensors, "intervals.widths.knots": tensors["intervals.widths.knots"][::-1]}
+    with pytest.raises(ModelFileError, match=r"widths\.knots does not fit"):
+        take_intervals(turned, [], 1, 5, has_widths=True)
 
 
 def test_how_rows_depend_must_fit_their_errors():

@@ -209,6 +209,14 @@ def test_lambda_is_the_only_parameter(k):
     assert head.log_lambda.requires_grad
 
 
+@pytest.mark.parametrize("lam", [0.0, -1.0, float("nan"), torch.tensor([1.0, -2.0])])
+def test_lambda_is_not_set_to_what_is_not_positive(lam):
+    head = TikhonovHead(2.0)
+    with pytest.raises(ValueError, match=r"lam must be positive, got"):
+        head.set_lambda(lam)
+    assert float(head.lam.detach()) == pytest.approx(2.0)
+
+
 def test_each_net_has_its_own_lambda():
     lam = torch.tensor([0.1, 1.0, 10.0], dtype=torch.float64)
     torch.testing.assert_close(TikhonovHead(k=3).set_lambda(lam).lam, lam.float())

@@ -105,7 +105,9 @@ def test_misuse_is_named() -> None:
     ("column", "value", "text"),
     [
         (Column("c", "number", 3), 1.23456, "1.235"),
-        (Column("c", "number"), 123456.0, "1.235e+05"),
+        (Column("c", "number"), 123456.0, "123,456"),
+        (Column("c", "number"), -0.25, "−0.25"),
+        (Column("c", "number"), 3.5e12, "3.5e+12"),
         (Column("c", "number", suffix=" %"), 12, "12 %"),
         (Column("c"), None, "–"),
         (Column("c", "number"), float("nan"), "–"),

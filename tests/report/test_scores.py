@@ -7,6 +7,7 @@ from sklearn import metrics
 from adacap import AdaCapClassifier, AdaCapRegressor
 from adacap.report import MethodScores, baseline_scores, model_scores, paired_difference, remarks
 from adacap.report import scores as scores_module
+from adacap.text import number
 
 from .conftest import TINY, split, table
 
@@ -93,7 +94,7 @@ def test_remarks_compare_with_baselines(regression):
     assert text[0].startswith(
         "This table is noisy, or important columns are missing: 70 % of the variance"
     )
-    error = {row.method: f"{row.scores['RMSE']:.4g}" for row in [own, *rows]}
+    error = {row.method: number(row.scores["RMSE"]) for row in [own, *rows]}
     ours = error["AdaCapRegressor"]
     assert (
         f"Ridge is better here: RMSE {error['ridge']} against {ours}; by more than chance "
@@ -110,6 +111,20 @@ def test_remarks_compare_with_baselines(regression):
     assert any("Columns that are not used: same." in line for line in text)
 
 
+def test_methods_that_are_not_clearly_worse_share_a_sentence(regression):
+    rng = np.random.default_rng(0)
+    losses = 1e12 * (1 + rng.random(60))
+    own = method("AdaCapRegressor", losses, RMSE=1_200_000.0, **{"R²": 0.9})
+    rows = [
+        method(name, losses + 1e10 * rng.normal(size=60), RMSE=error)
+        for name, error in (("mean", 1_203_000.0), ("ridge", 1_202_000.0))
+    ]
+    assert remarks(regression.model, own, rows)[0] == (
+        "The mean and ridge are not clearly worse: RMSE 1,203,000 and 1,202,000 against 1,200,000, "
+        "which may be chance on 60 test rows."
+    )
+
+
 def test_remarks_on_features_that_know_rows_by_heart(regression):
     press = regression.model.capacity().press_r2
     for r2, told in ((press - 0.1, False), (press - 0.3, True)):
@@ -121,7 +136,7 @@ def test_remarks_on_a_model_that_is_of_no_use(regression):
     own = method("AdaCapRegressor", np.ones(20), **{"R²": -0.2})
     text = remarks(regression.model, own)
     assert text[0].startswith("Only 20 test rows")
-    assert "worse than the mean of the test rows would (R² = -0.20)" in text[1]
+    assert "worse than the mean of the test rows would (R² = −0.20)" in text[1]
 
 
 def test_remarks_on_training():

@@ -1,6 +1,8 @@
 """The page: what it says, and how it behaves in a browser."""
 
+import datetime as dt
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,10 @@ from sklearn.exceptions import NotFittedError
 
 from adacap import AdaCapClassifier, AdaCapRegressor, load
 from adacap.exceptions import OutputExistsError
+from adacap.explain.effects import Effect
 from adacap.report import About, build_report, write_report
+from adacap.report.charts import chart
+from adacap.text import number
 
 from .conftest import TINY, split, table
 
@@ -64,13 +69,10 @@ def test_the_members_of_a_blend_stand_in_a_table(kind, tmp_path):
 def test_a_blend_without_nets_has_a_page(tmp_path):
     model, sections, page = blended(AdaCapRegressor, ["kernel", "ridge"])
     assert model.members_ == ()
-    assert sections.keys() >= {"blend", "learning", "capacity", "memorisation", "clusters"}
-    assert "no nets, and so no iterations" in page.write(tmp_path / "r.html").read_text()
-
-
-def test_a_blend_of_trees_alone_has_a_page(tmp_path):
-    page = blended(AdaCapClassifier, ["trees", "boosting"])[2]
-    assert "neither nets nor a kernel" in page.write(tmp_path / "r.html").read_text()
+    assert sections.keys() >= {"blend", "capacity", "memorisation"}
+    assert not {"learning", "clusters"} & sections.keys()
+    text = page.write(tmp_path / "r.html").read_text()
+    assert "held out is the honest test" not in text  # there is no such p-value
 
 
 def test_nets_alone_have_no_table_of_members(regression):
@@ -186,9 +188,58 @@ def test_the_page_says_what_was_trained(regression):
     assert regression.model.provenance_.torch in html
     assert "validation</td>" in html
     capacity = regression.model.capacity()
-    assert facts["memorisation gap"] == f"{capacity.memorisation_gap:.4g}"
+    assert facts["memorisation gap"] == number(capacity.memorisation_gap)
     held = capacity.holdout_p_value
     assert facts["p-value on held-out rows"] == ("≤ 0.005" if held <= 0.005 else f"{held:.2g}")
+
+
+def test_a_blend_of_trees_and_ridge_has_no_empty_parts():
+    _, sections, _ = blended(AdaCapClassifier, ["boosting", "ridge"])
+    assert not {"learning", "capacity", "memorisation", "clusters"} & sections.keys()
+    assert "output layer" not in sections["summary"].render()
+
+
+def test_readings_of_a_small_member_are_not_told_of_the_model(monkeypatch):
+    model, sections, _ = blended(AdaCapRegressor, "fast")
+    share = model.settings_.read_from
+    assert f"Read from {share.name}, {100 * share.weight:.0f} % of" in sections["capacity"].render()
+    monkeypatch.setattr(type(model.capacity()), "remarks", lambda _: ["It memorises."])
+    for weight in (0.1, 0.9):
+        reading = replace(model.capacity(), read_from=replace(share, weight=weight))
+        monkeypatch.setattr(model, "capacity_", reading)
+        X, y = table()
+        page = build_report(model, X[-20:], y[-20:])
+        told = {part.name: part.render() for part in page.sections}
+        place = "summary" if weight > 0.5 else "capacity"
+        other = "capacity" if weight > 0.5 else "summary"
+        assert "It memorises." in told[place]
+        assert "It memorises." not in told[other]
+
+
+def test_the_place_among_methods_names_the_error(multiclass):
+    case = multiclass
+    text = (
+        build_report(
+            case.model, case.X_test, case.y_test, X_train=case.X_train, y_train=case.y_train
+        )
+        .sections[0]
+        .render()
+    )
+    assert re.search(r"Its log-loss is the smallest|its log-loss is number \d", text)
+
+
+def test_axes_of_dates_and_of_names():
+    days = np.array([dt.datetime(2019, 6, 1), dt.datetime(2021, 3, 1), None], dtype=object)
+    mean = np.array([1.0, 2.0, 3.0])
+    effect = Effect("sold", "datetime", days, mean, mean / 10, 0.5)
+    axis = chart(effect)["layout"]["xaxis"]
+    assert axis["title"] == {"text": "sold"}
+    assert axis["ticktext"] == ["2019-06", "2019-11", "2020-04", "2020-09", "2021-02"]
+    names = np.array(["Lyon", "Nice", None], dtype=object)
+    effect = Effect("city", "categorical", names, mean, mean / 10, 0.5)
+    made = chart(effect, unit=", in euros")
+    assert made["data"][0]["y"] == ["Lyon", "Nice", "missing"]
+    assert made["layout"]["xaxis"]["title"] == {"text": "mean prediction, in euros"}
 
 
 def test_several_targets_have_a_chart_each(two_targets):
@@ -285,9 +336,9 @@ def test_the_page_says_which_file_target_and_model(refitted, regression):
 def test_scores_are_those_of_the_model_that_has_not_seen_the_rows(refitted, regression):
     case, parts = regression, refitted[2]
     error = np.sqrt(np.mean((case.model.predict(case.X_test) - case.y_test) ** 2))
-    assert f"<dt>test RMSE</dt><dd>{error:.4g}</dd>" in parts["summary"]
+    assert f"<dt>test RMSE</dt><dd>{number(error)}</dd>" in parts["summary"]
     seen = np.sqrt(np.mean((refitted[0].predict(case.X_test) - case.y_test) ** 2))
-    assert f"{seen:.4g}" != f"{error:.4g}"
+    assert number(seen) != number(error)
 
 
 def test_rows_go_by_their_number_in_the_file(refitted):
@@ -342,3 +393,28 @@ def test_the_summary_of_classes(multiclass):
     text = page.sections[0].render()
     assert f"it named the right class for {share:.0f} %; naming the most frequent class" in text
     assert "This page is about one model trained on" in text
+
+
+def test_wide_tables_are_shuffled_less_often():
+    X = np.random.default_rng(0).normal(size=(60, 100))
+    model = AdaCapRegressor(quality=["ridge"], random_state=0).fit(X[:40], X[:40, 0])
+    made = build_report(model, X[40:], X[40:, 0])
+    text = next(s for s in made.sections if s.name == "importance").render()
+    assert "mean of 2 shuffles" in text
+
+
+def test_errors_of_several_targets_have_their_unit(two_targets):
+    case = two_targets
+    parts = {
+        s.name: s.render() for s in build_report(case.model, case.X_test, case.y_test).sections
+    }
+    assert re.search(r"off by [\d.]+ standard deviations on average", parts["summary"])
+    assert "root mean squared error, in standard deviations of each target" in parts["scores"]
+
+
+def test_many_classes_share_the_key_of_the_spread():
+    mean = np.tile([[0.1, 0.2, 0.7]], (4, 1))
+    effect = Effect("size", "numeric", np.arange(4.0), mean, mean / 10, 0.5)
+    data = chart(effect, outputs=["a", "b", "c"])["data"]
+    shown = [entry["name"] for entry in data if entry.get("showlegend", True)]
+    assert shown == ["spread of folds", "a", "b", "c"]

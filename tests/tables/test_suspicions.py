@@ -73,9 +73,11 @@ def test_outliers_of_the_target_are_named_by_row(rng):
 
 
 def test_a_log_normal_target_gets_the_way_out(rng):
-    (doubt,) = doubts_of_target(np.exp(rng.normal(size=N)), "price")
+    y = np.exp(rng.normal(size=N))
+    (doubt,) = doubts_of_target(y, "price")
     assert "log-normal" in doubt
-    assert "func=np.log" in doubt
+    assert "target_transform='auto'" in doubt
+    assert doubts_of_target(y, "price", transform="log") == []
 
 
 @pytest.mark.parametrize("draw", ["normal", "uniform", "standard_t"])
@@ -90,3 +92,27 @@ def test_fit_warns_of_a_leak_if_it_may_speak(rng):
     model.fit(X, X[:, 1])
     with pytest.warns(UserWarning, match="Column 'x1' alone predicts the target"):
         model.set_params(verbose=1).fit(X, X[:, 1])
+
+
+@pytest.mark.parametrize("code", [-999.0, 9999.0, 999.0])
+def test_codes_for_missing_cells_are_named(rng, code):
+    ages = rng.integers(18, 80, N).astype(float)
+    ages[::10] = code
+    ages[1] = np.nan
+    y = rng.normal(size=N)
+    (doubt,) = doubts_of_columns(
+        [numeric(ages), numeric(rng.normal(size=N))], ["age", "b"], y, False
+    )
+    n = int((ages == code).sum())
+    assert doubt.startswith(f"Column 'age' is {code:g} in {n} cells, far from the others (18 to 7")
+    assert "leave these cells empty" in doubt
+
+
+def test_usual_values_are_no_codes(rng):
+    y = rng.normal(size=N)
+    few = np.where(np.arange(N) < 2, -999.0, y)  # an outlier, not a code
+    degrees = rng.integers(-1, 30, N).astype(float)
+    prices = np.append(np.full(N // 2, 99.0), rng.uniform(1, 120, N - N // 2))
+    flags = rng.choice([-1.0, 1.0], N)
+    columns = [numeric(x) for x in (few, degrees, prices, flags)]
+    assert doubts_of_columns(columns, "abcd", rng.normal(size=N), False) == []

@@ -319,6 +319,9 @@ def test_row_keys_rarely_collide():
             r"contains infinity in column 'price' \(1 of 2 values\)",
         ),
         (np.array([[np.inf, "a"]], dtype=object), ValueError, "contains infinity in column 0"),
+        ("new.csv", TypeError, r"got the text 'new.csv'.*open_table\('new.csv'\).read\(\)"),
+        (pd.Series([1, 2]), ValueError, r"a Series of 2 values. Reshape your data: X.to_frame"),
+        (pl.Series([1, 2]), ValueError, r"a Series of 2 values. Reshape your data: X.to_frame"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_out(X, error, message):

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 import adacap
 import adacap_bench
-from adacap.cli.attached import GROUP, OF_BENCH
+from adacap.cli import GROUP, OF_BENCH
 from adacap.comparison.registry import GROUP as METHODS_GROUP
 
 ROOT = Path(__file__).parents[1]

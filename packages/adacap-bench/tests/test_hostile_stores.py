@@ -21,7 +21,7 @@ from adacap_bench.claims import Claims, this_process
 from adacap_bench.cli.bench import app
 from adacap_bench.jobs import Job, Record
 from adacap_bench.runner import run
-from adacap_bench.status import status_of
+from adacap_bench.status import methods_of, status_of
 from adacap_bench.store import Store, StoreError
 
 
@@ -243,3 +243,30 @@ def test_what_a_dead_run_had_is_free(path):
             Claims(store._db, owner=owner or "x").take(job, "aaaa")
             store._db.execute("UPDATE claims SET since = 0")
             assert store.claim(job, "aaaa") == "mine", owner
+
+
+def test_a_task_named_by_many_digits_is_sorted(tmp_path):
+    """Python makes no integer of more than 4,300."""
+    with Store(tmp_path / "results.sqlite") as store:
+        for name in ("9" * 5000, "toy-2", "toy-10"):
+            job = Job(name, 0, "ridge")
+            metrics = {"test_rmse": 0.5, "test_r2": 0.5}
+            store.add(Record(job, "ok", "aaaa", "regression", "Linear", name, metrics))
+        assert [row["n_ok"] for row in methods_of(store) if row["method"] == "ridge"] == [3]
+
+
+# -------------------------------------------------------------------------------------- places
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("kind", ["loop", "folder", "pipe", "null", "long"])
+def test_what_cannot_be_a_file_is_refused_by_name(tmp_path, kind, read_only):
+    place = tmp_path / {"null": "a\0b", "long": "x" * 300}.get(kind, kind)
+    if kind == "loop":
+        place.symlink_to(place)
+    elif kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    with pytest.raises(StoreError, match=r"Name a|Make one|It cannot be"):
+        Store(place, read_only=read_only)

@@ -79,7 +79,7 @@ def test_versions_name_what_is_loaded_only(environment):
 
 def test_a_module_that_moved_keeps_the_hashes_of_its_methods():
     """Stores hold results of methods by these texts; a move must not make them run again."""
-    from adacap.comparison.feasible import FeasibleNuSVC
+    from adacap.comparison.adapters import FeasibleNuSVC
     from adacap_bench.methods.quiet import Quiet
     from adacap_bench.reproduce.figure import Figure
 

@@ -31,10 +31,9 @@ MAY_IMPORT = {
     "settings": "datasets jobs methods plugins sources split",
     "plan": "datasets jobs methods plugins settings sources",
     # The run and its store.
-    "store_errors": "",
     "store_rows": "jobs",
     "claims": "jobs",
-    "store": "claims jobs store_errors store_rows",
+    "store": "claims jobs store_rows",
     "worker": "jobs methods plan plugins split",
     "engines": "jobs plan split worker",
     "progress": "jobs",
@@ -46,8 +45,7 @@ MAY_IMPORT = {
     "tables": "jobs metrics tables_text",
     "status": "jobs methods metrics store tables tables_text",
     "report_data": "metrics tables",
-    "report_sections": "metrics report_data tables",
-    "report": "datasets methods report_data report_sections store tables",
+    "report": "datasets methods metrics report_data store tables",
     "reproduce": "datasets jobs markdown methods metrics plan runner sources split store",
     "cli": "datasets imports methods plan plugins report reproduce runner status store verify",
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adacap.comparison.feasible import FirstFeasible
+from adacap.comparison.adapters import FirstFeasible
 from adacap_bench.methods import METHODS, unavailable
 from adacap_bench.methods.quiet import Quiet, quietly
 

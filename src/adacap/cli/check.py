@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,10 +22,7 @@ from adacap.cli.common import (
     say,
     text_options,
 )
-from adacap.cli.predict import Model
-
-if TYPE_CHECKING:
-    from adacap.files import TextOptions
+from adacap.cli.predict import Job, Model
 
 __all__ = ["check"]
 
@@ -52,14 +49,14 @@ def check(
     No target is needed. The model must have been fitted by a version that keeps the summaries this
     needs.
     """
-    from adacap.cli.loading import load_model
     from adacap.drift import check_drift
 
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha is a chance between 0 and 1, got {alpha:g}.")
-    fitted = load_model(model, key_file)
     text = text_options(separator, decimal, encoding, date_format)
-    found = check_drift(fitted, _rows(fitted, data, text), alpha=alpha)
+    job = Job(model, data, None, text, key_file)
+    job.keep([], False)
+    found = check_drift(job.model, job.all_rows(), alpha=alpha)
     if as_json:
         print_json({"model": str(model), "data": str(data), **found.to_dict()})
     else:
@@ -71,21 +68,3 @@ def check(
             note(f"never seen in {name}: {', '.join(map(repr, levels))}")
     if strict and found.is_drifted:
         raise typer.Exit(1)
-
-
-def _rows(model: Any, path: Path, text: TextOptions) -> Any:
-    """The rows of a file, read as ``predict`` reads them."""
-    import pyarrow as pa
-
-    from adacap.cli.loading import file_kinds, find_columns
-    from adacap.cli.predict import as_matrix
-    from adacap.files import FileError, open_table
-
-    source = open_table(path, model.encoder_.names_ or (), text)
-    columns = find_columns(model, source) or list(source.names)
-    kinds = file_kinds(model, columns, text.date_format is not None)
-    batches = list(source.batches(columns, kinds=kinds))
-    if not batches:
-        raise FileError(f"{path} has no rows.")
-    table = pa.concat_tables([pa.table(batch) for batch in batches])
-    return as_matrix(table) if model.encoder_.names_ is None else table

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -109,14 +111,27 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_each_once()
                 function(*args, **options)
+                _flush()
         except KeyboardInterrupt as error:
             typer.echo(f"Interrupted: {str(error) or 'nothing was written'}.", err=True)
             raise typer.Exit(130) from error
         except (AdaCapError, ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             typer.echo(f"Error: {_lines(str(error)) or type(error).__name__}", err=True)
+            with suppress(OSError):
+                _flush()
             raise typer.Exit(exit_code(error)) from error
 
     return run
+
+
+def _flush() -> None:
+    """Write what is printed; a full disk or a closed pipe is an error now, not when Python ends."""
+    try:
+        if sys.stdout is not None:  # closed by the caller
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 # Warnings for programmers, reworded for users of the command line.

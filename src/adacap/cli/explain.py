@@ -19,6 +19,7 @@ from adacap.cli.common import (
     UsageError,
     command,
     note,
+    number,
     print_json,
     print_table,
     refuse_same,
@@ -109,7 +110,7 @@ def explain(
     if as_json:
         print_json(facts)
         return
-    rows = [[name, f"{size:.4g}"] for name, size in list(job.mean_size().items())[:10]]
+    rows = [[name, number(size)] for name, size in list(job.mean_size().items())[:10]]
     print_table(["column", "adds or takes, on average"], rows)
     exact = f"by sampling, standard error at most {job.error:.2g}" if job.error else "exact"
     say(f"{n_rows:,} predictions explained beside {job.n_background} rows; {exact}.")

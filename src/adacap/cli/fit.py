@@ -6,6 +6,7 @@ import time
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -171,7 +172,7 @@ def fit(
         weight=weight, group=group, time=time_column, keep=keep,
     )  # fmt: skip
     _say_rows(loaded, as_json)
-    _say_columns(loaded, method, seed, as_json)
+    _say_columns(loaded, method, target_transform, seed, as_json)
     n_fits = 2 if test_size and refit else 1
     options = {
         "method": method,
@@ -188,7 +189,7 @@ def fit(
             tell=cache(note),  # once for both fits
         )  # fmt: skip
     outcome = _train(loaded, options, test_size, refit, as_json, keeping)
-    outcome.model.save(output, force=force, key=key)
+    _save(outcome.model, output, force, key)
     if report is not None:
         _write_report(outcome, loaded, report, output, force)
     if outcome.checkpoint is not None:
@@ -226,7 +227,9 @@ def _train(
     train, test = split(loaded.target, test_size, options["seed"], dependence)
     if not len(test):
         if test_size:
-            note("Too few rows to hold out a test part: there are no scores.")
+            groups = loaded.dependence.groups
+            few = "rows" if groups is None or len(set(groups)) != 2 else "groups (2)"
+            note(f"Too few {few} to hold out a test part: there are no scores.")
         kept = keeping and keeping(part="model")
         model = _fit_rows(loaded, options, everything, "Fitting", as_json, kept)
         facts = _model_facts(model, len(everything), 0, refit=False)
@@ -315,6 +318,23 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
     }
 
 
+def _save(model: Any, output: Path, force: bool, key: Any) -> None:
+    """Save the model; where that place is gone or full by now, in a folder for temporary files."""
+    import tempfile
+
+    from adacap.exceptions import AdaCapError
+
+    try:
+        model.save(output, force=force, key=key)
+    except OSError as error:
+        try:
+            kept = Path(tempfile.mkdtemp(prefix="adacap-"), output.name)
+            model.save(kept, key=key)
+        except OSError:
+            raise error from None
+        raise AdaCapError(f"{error} The model is kept in {kept}.") from error
+
+
 def _write_report(outcome: Outcome, loaded: Loaded, path: Path, output: Path, force: bool) -> None:
     """Page about the saved model."""
     from adacap.exceptions import AdaCapError
@@ -384,14 +404,16 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
         say(text, as_json)
 
 
-def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -> None:
+def _say_columns(
+    loaded: Loaded, method: str | None, transform: str | None, seed: int, as_json: bool
+) -> None:
     """What becomes of the columns that are changed or dropped."""
     from adacap.cli.models import build, column_doubts, fitted_encoder
     from adacap.tables.telling import tell, told_table
 
     model = build(loaded.target.task, method, seed=seed, read_text=loaded.read_text)
     encoder = fitted_encoder(loaded.target, model, loaded.X)
-    for text in column_doubts(loaded.target, encoder, loaded.X):
+    for text in column_doubts(loaded.target, encoder, loaded.X, transform):
         loaded.notes.append(text)
         note(text)
     told = tell(encoder.columns_)
@@ -402,7 +424,7 @@ def _say_columns(loaded: Loaded, method: str | None, seed: int, as_json: bool) -
 
 
 def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:
-    rows = [[method, *map(number, found.values())] for method, found in scores.items()]
+    rows = [[method, *starmap(shown_score, found.items())] for method, found in scores.items()]
     say()
     print_table(["test scores", *next(iter(scores.values()))], rows, best=0)
     if intervals is not None:
@@ -418,6 +440,13 @@ def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:
     say()
 
 
+def shown_score(name: str, value: float) -> str:
+    """Errors in the unit of the target have any size; other scores have four decimals."""
+    if name.startswith(("RMSE", "MAE")) or value != value:
+        return number(value)
+    return f"{round(value, 4) + 0.0:.4f}".replace("-", "−")
+
+
 def _flat(value: Any) -> list[Any]:
     return list(value) if getattr(value, "ndim", 0) else [value]
 
@@ -425,9 +454,8 @@ def _flat(value: Any) -> list[Any]:
 def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded) -> None:
     from adacap.estimators._capacity_text import source_of
 
-    facts = outcome.facts
-    if facts["lambda"] is not None:
-        source = outcome.model.settings_.read_from
+    facts, source = outcome.facts, outcome.model.settings_.read_from
+    if facts["lambda"] is not None and (source is None or source.weight >= 0.5):
         say(
             f"λ {number(facts['lambda'], 3)}, {number(facts['effective_dof'], 3)} effective "
             f"degrees of freedom on {facts['fitted_on']:,} rows"

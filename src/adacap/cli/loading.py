@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
 from adacap.exceptions import ModelFileError, SignatureError, nearest
 
 if TYPE_CHECKING:
-    from adacap.cli.asked import Asked
     from adacap.files import Source
 
-__all__ = ["check_model", "file_kinds", "find_columns", "load_model", "output_columns", "read_key"]
+__all__ = [
+    "Asked",
+    "check_model",
+    "file_kinds",
+    "find_columns",
+    "load_model",
+    "output_columns",
+    "read_key",
+]
 
 _MOST_SHOWN = 10
+
+
+class Asked(NamedTuple):
+    """What is asked of a model beside its prediction.
+
+    Coverages of intervals, quantiles, and coverages of sets of classes.
+    """
+
+    coverages: tuple[float, ...] = ()
+    quantiles: tuple[float, ...] = ()
+    sets: tuple[float, ...] = ()
 
 
 def read_key(path: Path | None) -> bytes | None:

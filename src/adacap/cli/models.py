@@ -132,7 +132,8 @@ def split(
 ) -> tuple[Index, Index]:
     """Rows to train on and to test on; each class gives its share, training first.
 
-    With groups, the test part is of whole groups; with time, of the last rows.
+    With groups, the test part is of whole groups; with time, of the last rows. It is empty where
+    one group alone would be left to train on.
     """
     from adacap.comparison import split_dependent, split_rows
     from adacap.estimators.dependence import read_dependence
@@ -144,6 +145,8 @@ def split(
         return np.arange(len(target.y)), np.arange(0)
     found = read_dependence(dependence.get("groups"), dependence.get("time"), len(target.y))
     assert found is not None
+    if found.n_groups == 2 and found.time is None:
+        return np.arange(len(target.y)), np.arange(0)
     return split_dependent(found, target.y, test_size, seed, by_class=by_class)
 
 
@@ -157,14 +160,15 @@ def fitted_encoder(target: Target, model: Any, X: Any) -> Any:
     return encoder.fit(read_table(X), _coded(target, target.y))
 
 
-def column_doubts(target: Target, encoder: Any, X: Any) -> list[str]:
+def column_doubts(target: Target, encoder: Any, X: Any, transform: str | None = None) -> list[str]:
     """Sentences about leaks and a target that is hard to learn, with row numbers of the file."""
     from adacap.estimators.telling import doubts
     from adacap.tables.table import read_table
 
     is_class = target.task == "classification"
     numbers = np.flatnonzero(target.known) + 1
-    return doubts(encoder, read_table(X), target.y, is_class, target.names, numbers)
+    table = read_table(X)
+    return doubts(encoder, table, target.y, is_class, target.names, numbers, transform)
 
 
 def repeated_rows(target: Target, X: Any, train: Index, test: Index) -> str:

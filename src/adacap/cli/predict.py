@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.asked import Asked
 from adacap.cli.common import (
     AsJson,
     DateFormat,
@@ -28,6 +28,7 @@ from adacap.cli.common import (
     split_names,
     text_options,
 )
+from adacap.cli.loading import Asked, file_kinds, find_columns, load_model, output_columns
 
 if TYPE_CHECKING:
     from adacap.files import Parts, Source, TextOptions
@@ -141,6 +142,8 @@ def predict(
     except BaseException:
         parts.discard()
         raise
+    finally:
+        parts.leave()
     seconds = time.perf_counter() - start
     facts = {
         "model": str(model),
@@ -224,7 +227,6 @@ class Job:
         text: TextOptions,
         key_file: Path | None = None,
     ) -> None:
-        from adacap.cli.loading import find_columns, load_model
         from adacap.files import open_table
 
         self.path, self.model = model, load_model(model, key_file)
@@ -263,7 +265,6 @@ class Job:
 
     def run(self, parts: Parts, time_limit: float | None = None) -> bool:
         """Predict the rows that are left; False if the time limit ended it before the last row."""
-        from adacap.cli.loading import file_kinds
         from adacap.files import FileError
         from adacap.progress import Steps
 
@@ -287,15 +288,26 @@ class Job:
 
     def first_rows(self, most: int) -> Any:
         """At most this many rows of the table, as the model takes them."""
-        from adacap.cli.loading import file_kinds
+        return self.rows_of(next(self._batches(rows=most)))
+
+    def all_rows(self) -> Any:
+        """The whole table, as the model takes it."""
+        import pyarrow as pa
+
+        return self.rows_of(pa.concat_tables(self._batches()))
+
+    def _batches(self, **options: Any) -> Iterator[Any]:
+        """Columns of the model, batch by batch; an error where there are no rows."""
         from adacap.files import FileError
 
         features = self.features or []
         kinds = file_kinds(self.model, features, self.has_format)
-        batch = next(iter(self.source.batches(features, kinds=kinds, rows=most)), None)
-        if batch is None or not batch.num_rows:
+        batches = self.source.batches(features, kinds=kinds, **options)
+        first = next(batches, None)
+        if first is None or not first.num_rows:
             raise FileError(f"{self.source.path} has no rows.")
-        return self.rows_of(batch)
+        yield first
+        yield from batches
 
     def rows_of(self, batch: Any) -> Any:
         """Rows as the model takes them."""
@@ -304,8 +316,6 @@ class Job:
 
     def outputs(self, X: Any) -> dict[str, Any]:
         """Columns to write of some rows."""
-        from adacap.cli.loading import output_columns
-
         return output_columns(self.model, X, self.asked)
 
     def _predict(self, batch: Any) -> Any:

@@ -260,7 +260,12 @@ def _notes(loaded: Loaded, counters: list[str]) -> list[str]:
         notes.append(f"{n_missing:,} of {len(known):,} rows have no target and are left out.")
     if counters:
         names = ", ".join(counters)
-        notes.append(f"Counts the rows, and may be an id: {names}. Consider --drop {names}.")
+        what = (
+            "counts the rows, and may be an id"
+            if len(counters) == 1
+            else ("count the rows, and may be ids")
+        )
+        notes.append(f"{names} {what}. Consider --drop {','.join(counters)}.")
     return notes
 
 

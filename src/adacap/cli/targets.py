@@ -168,7 +168,7 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
             raise FileError(
                 f"The target {name!r} looks like an id or free text: {len(distinct)} different "
                 f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)}"
-                " Name the column to predict."
+                " If these are numbers, correct how they are written; else name another column."
             )
         return
     if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not are_whole(values):

@@ -40,9 +40,8 @@ from adacap.comparison.scoring import (
 )
 
 if TYPE_CHECKING:
-    from adacap.comparison.running import compare
-    from adacap.comparison.simple import Encoded, baselines
-    from adacap.comparison.splitting import split_dependent, split_rows, take_rows
+    from adacap.comparison.adapters import Encoded, baselines
+    from adacap.comparison.running import compare, split_dependent, split_rows, take_rows
 
 __all__ = [
     "KINDS", "METHODS", "Comparison", "ComparisonInterrupted", "Difference", "Encoded", "Estimate",
@@ -56,12 +55,12 @@ for _method in scikit_learn.METHODS:
     register(_method)
 
 _HOME = {
-    "Encoded": "adacap.comparison.simple",
-    "baselines": "adacap.comparison.simple",
+    "Encoded": "adacap.comparison.adapters",
+    "baselines": "adacap.comparison.adapters",
     "compare": "adacap.comparison.running",
-    "split_dependent": "adacap.comparison.splitting",
-    "split_rows": "adacap.comparison.splitting",
-    "take_rows": "adacap.comparison.splitting",
+    "split_dependent": "adacap.comparison.running",
+    "split_rows": "adacap.comparison.running",
+    "take_rows": "adacap.comparison.running",
 }
 
 

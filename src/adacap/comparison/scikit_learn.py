@@ -9,7 +9,7 @@ from adacap.comparison.registry import Method, threads
 
 __all__ = ["METHODS"]
 
-_ADAPTERS = "adacap.comparison.feasible"
+_ADAPTERS = "adacap.comparison.adapters"
 _QDA_SHRINKAGES = (1e-3, 1e-2, 1e-1)
 _KERNEL_ROWS = 20_000  # a matrix of that many rows and columns takes 3.2 GB
 
@@ -63,7 +63,7 @@ def _build_qda(kind: str, seed: int) -> Any:
     import numpy as np
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-    from adacap.comparison.feasible import FirstFeasible
+    from adacap.comparison.adapters import FirstFeasible
 
     shrunk = [
         QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=weight)

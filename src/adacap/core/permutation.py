@@ -65,5 +65,6 @@ def stack_labels(targets: Tensor, permutations: Tensor) -> Tensor:
         raise ValueError(
             "targets must be (n_samples, n_targets) and permutations (T, n_samples), got "
             f"{tuple(targets.shape)} and {tuple(permutations.shape)}."
+            + (" Use targets[:, None] for one target." if targets.ndim == 1 else "")
         )
     return torch.cat([targets.unsqueeze(1), targets[permutations.T]], dim=1)

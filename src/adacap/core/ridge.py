@@ -69,10 +69,10 @@ class Ridge:
         sample_weight: Tensor | None = None,
         fit_intercept: bool = False,
     ) -> None:
-        if hidden.ndim < 2 or not hidden.is_floating_point():
+        if hidden.ndim < 2 or hidden.dtype not in (torch.float32, torch.float64):
             raise ValueError(
-                "hidden must be (..., n_samples, d_hidden) of floating point numbers, got "
-                f"{tuple(hidden.shape)} of {hidden.dtype}."
+                "hidden must be (..., n_samples, d_hidden) of float32 or float64, got "
+                f"{tuple(hidden.shape)} of {hidden.dtype}; under autocast pass hidden.float()."
             )
         self.hidden = hidden
         self.lam = torch.as_tensor(lam, dtype=hidden.dtype, device=hidden.device)
@@ -113,7 +113,7 @@ class Ridge:
         if Y.ndim < 2 or Y.shape[-2] != C.shape[-2] or Y.dtype != C.dtype:
             raise ValueError(
                 f"targets must be (..., {C.shape[-2]}, n_columns) of {C.dtype}, like hidden, got "
-                f"{tuple(Y.shape)} of {Y.dtype}."
+                f"{tuple(Y.shape)} of {Y.dtype}: see targets[:, None], targets.to(hidden.dtype)."
             )
         Y = Y.expand(*C.shape[:-2], *Y.shape[-2:])
         diagonal = self.factor.diagonal(dim1=-2, dim2=-1)  # its spread bounds the condition

@@ -42,6 +42,7 @@ from adacap.estimators.inputs import (
     read_input,
     refuse_other_shape,
     row_weights,
+    usual_torch,
 )
 from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
@@ -261,7 +262,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         start = perf_counter()
         with told_to_callbacks(self, X, y):
             check_parameters(self)
-            with after_fork(torch_alone=False):
+            with after_fork(torch_alone=False), usual_torch(grad=True):
                 kept = Checkpoint.of(checkpoint)
                 fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
             for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
@@ -308,7 +309,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             if self.verbose:
                 seen = data.samples
                 is_class = isinstance(data.codec, ClassCodec)
-                tell_doubts(data.encoder, seen.table, seen.y, is_class)
+                transform = getattr(self, "target_transform", None)
+                tell_doubts(data.encoder, seen.table, seen.y, is_class, transform)
         external = data.valid is not None
         dependence = data.samples.dependence
         split, folds = None, None

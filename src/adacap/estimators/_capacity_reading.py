@@ -53,10 +53,6 @@ def read_capacity(
         Unit of each target.
     **facts
         ``estimator``, ``n_rows`` and ``n_distinct`` of :class:`Capacity`.
-
-    Returns
-    -------
-    Capacity
     """
     members, rows, valid = evidence.members, evidence.rows, evidence.valid
     fits = [_label_fits(member, recipe, rows) for member in members]

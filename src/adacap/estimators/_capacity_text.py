@@ -168,5 +168,8 @@ def remarks_of(capacity: Capacity) -> list[str]:
         )
     if len(c.rows) and (n_high := int((c.leverage > 0.9).sum())):
         rows = "row has" if n_high == 1 else "rows have"
-        found.append(f"{n_high} {rows} a leverage above 0.9: nearly fitted by itself alone.")
+        alone = (
+            "it nearly decides its own fit" if n_high == 1 else "each nearly decides its own fit"
+        )
+        found.append(f"{n_high} {rows} a leverage above 0.9: {alone}.")
     return found

@@ -1,20 +1,23 @@
 """The width of a row's interval, learnt from out-of-fold errors.
 
 As honest as the errors: the scale of a fold is learnt from the rows outside it. Its weight is found
-on all rows out of fold, by the likelihood of errors whose size is the scale.
+on all rows out of fold, by the likelihood of errors whose size is the scale, and so is its stretch,
+by the share of errors beyond it among rows of like scale.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import minimize
+from sklearn.isotonic import isotonic_regression
 from torch import Tensor
 
+from adacap.conformal import conformal_quantile
 from adacap.core.ridge import Ridge
 from adacap.estimators.blending import out_of_fold
 from adacap.members.fold_data import FoldData
@@ -28,11 +31,15 @@ Floats = npt.NDArray[np.float64]
 
 LEAST_ROWS = 50
 """Rows out of fold below which widths do not adapt."""
-_N_TREES, _LEAST_LEAF, _MOST_LEAVES = 20, 15, 100
+_N_TREES, _LEAST_LEAF, _MOST_LEAVES = 30, 12, 100
 _LEAST_GAIN = 2.0  # of log-likelihood: what two numbers found on the same rows gain by chance
 _MOST_POWER = (3.0, 2.0)
 _NEAR_ZERO = 0.05  # of the median error, below which errors are all alike
 _LEAST_SIZE = 1e-3  # of the mean error
+_STRETCHED_AT = 0.9  # coverage that is made equal among narrow and wide rows
+_MOST_KNOTS, _ROWS_PER_KNOT = 10, 30
+_LEAST_GAP = 0.05  # between knots, of the logarithm of the scale: so h is never steep
+_MOST_STRETCH = np.log(5.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +90,17 @@ def learn_widths(
     trees, by_trees = _grow(x, sizes, weight, fold)
     slope = _slopes(outputs, sizes, weight, fold, int(np.max(fold)) + 1)
     floor = np.where(mean > 0, _LEAST_SIZE * mean, 1.0)
-    bare = Widths(np.ones((2, len(mean))), floor, np.zeros(len(mean)), slope)
+    none, flat = np.zeros(len(mean)), np.zeros((1, len(mean)))
+    bare = Widths(np.ones((2, len(mean))), floor, none, slope, flat, flat)
     powers = [_powers(*_parts(bare, outputs, by_trees, fold, j), sizes[:, j], weight)
               for j in range(len(mean))]  # fmt: skip
-    formula = Widths(np.array(powers).T, floor, bare.shift, slope)
+    formula = replace(bare, power=np.array(powers).T)
     if not formula.power.any():
         return None
     logs = np.log(_own_scale(formula, outputs, by_trees, fold))
-    formula = Widths(formula.power, floor, np.average(logs, axis=0, weights=weight), slope)
+    shift = np.average(logs, axis=0, weights=weight)
+    knots, stretch = _stretch(logs - shift, sizes, weight)
+    formula = replace(formula, shift=shift, knots=knots, stretch=stretch)
     return LearntWidths(trees, formula), _own_scale(formula, outputs, by_trees, fold)
 
 
@@ -126,14 +136,10 @@ def _parts(
     bare: Widths, outputs: Floats, by_trees: Floats, fold: Any, j: int
 ) -> tuple[Floats, Floats]:
     """Predictions of each row's log error, from trees and from the prediction."""
-    first, second = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
     ones = np.ones((1, len(bare.floor)))
-    logs = [
-        np.log(_own_scale(Widths(p * ones, bare.floor, bare.shift, bare.slope),
-                          outputs, by_trees, fold)[:, j])
-        for p in (first, second)
-    ]  # fmt: skip
-    return logs[0], logs[1]
+    powers = np.array([[1.0], [0.0]]) * ones, np.array([[0.0], [1.0]]) * ones
+    own = [_own_scale(replace(bare, power=p), outputs, by_trees, fold)[:, j] for p in powers]
+    return np.log(own[0]), np.log(own[1])
 
 
 def _own_scale(formula: Widths, outputs: Floats, by_trees: Floats, fold: Any) -> Floats:
@@ -162,3 +168,43 @@ def _powers(by_trees: Floats, by_level: Floats, sizes: Floats, weight: Floats | 
     found: Floats = minimize(cost, np.array([0.5, 0.5]), bounds=bounds).x
     gain = total * (cost(np.zeros(2)) - cost(found)) + found @ found
     return found if gain >= _LEAST_GAIN else np.zeros(2)
+
+
+def _stretch(logs: Floats, sizes: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Knots ``(m, c)`` of log scale, and by how much the scale is stretched there.
+
+    At each the quantile of errors over the scale is taken among the rows that are nearest in rank.
+    The stretched scale grows with the scale, and its mean logarithm over the rows stays 0.
+    """
+    n, n_targets = logs.shape
+    m = min(_MOST_KNOTS, n // _ROWS_PER_KNOT)
+    if m < 2:
+        return np.zeros((1, n_targets)), np.zeros((1, n_targets))
+    w = np.ones(n) if weight is None else weight
+    pairs = [_stretch_of(logs[:, j], sizes[:, j], w, (np.arange(m) + 0.5) / m)
+             for j in range(n_targets)]  # fmt: skip
+    return np.stack([knots for knots, _ in pairs], -1), np.stack([h for _, h in pairs], -1)
+
+
+def _stretch_of(logs: Floats, sizes: Floats, w: Floats, centres: Floats) -> tuple[Floats, Floats]:
+    m, order = len(centres), np.argsort(logs, kind="stable")
+    below = np.cumsum(w[order]) - w[order] / 2
+    rank = below / w.sum()  # in order of the scale
+    gaps = _LEAST_GAP * np.arange(m)
+    knots = np.maximum.accumulate(np.interp(centres, rank, logs[order]) - gaps) + gaps
+    if np.ptp(logs) == 0:
+        return knots, np.zeros(m)
+    scaled = (sizes / np.exp(logs))[order]
+    found = np.zeros(m)
+    for i, centre in enumerate(centres):
+        near = w[order] * np.clip(1 - m * np.abs(rank - centre), 0, None)
+        count = near.sum() ** 2 / (near @ near)  # as many rows of equal weight say as much
+        found[i] = conformal_quantile(
+            scaled[:, None], _STRETCHED_AT, near * count / near.sum()
+        ).item()
+    if not (np.isfinite(found) & (found > 0)).all():
+        return knots, np.zeros(m)
+    h = np.log(found)
+    h = np.clip(h - np.median(h), -_MOST_STRETCH, _MOST_STRETCH)
+    h = isotonic_regression(knots + h) - knots
+    return knots, h - np.average(np.interp(logs, knots, h), weights=w)

@@ -211,18 +211,15 @@ class Rows(NamedTuple):
     centres: Floats  # (m, K, c)
     scale: Floats | None  # (m, K, c)
     errors: Floats  # (n, c), over their scale
-    fold: npt.NDArray[Any]  # (n,)
     weight: Floats | None  # (n,)
 
     def bounds(self, coverage: float) -> tuple[Floats, Floats]:
         """Lower and upper bound of an interval, in coded units."""
-        return cv_plus(
-            self.centres, np.abs(self.errors), self.fold, coverage, self.weight, self.scale
-        )
+        return cv_plus(self.centres, np.abs(self.errors), coverage, self.weight, self.scale)
 
     def quantile(self, level: float) -> Floats:
         """Value that targets stay below, in coded units."""
-        return cv_quantile(self.centres, self.errors, self.fold, level, self.weight, self.scale)
+        return cv_quantile(self.centres, self.errors, level, self.weight, self.scale)
 
 
 def interval_of(

@@ -139,10 +139,6 @@ def reliability(
         Bins of equal width; those without rows are left out.
     sample_weight : array-like of shape (n,), optional
 
-    Returns
-    -------
-    Reliability
-
     Examples
     --------
     >>> p = np.array([0.1, 0.1, 0.8, 0.8])

@@ -61,10 +61,6 @@ def choose_transforms(
     dependence : Dependence, optional
         Groups and times of the rows.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)

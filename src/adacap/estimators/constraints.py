@@ -240,7 +240,7 @@ class Constraint:
 
     def _unknown(self, value: Any) -> list[str]:
         """Words of a value that are not names."""
-        words = value if isinstance(value, list | tuple) else [value]
+        words = list(value) if isinstance(value, list | tuple | dict) else [value]
         names = {name for kind in self.kinds for name in kind.known}
         return [word for word in words if isinstance(word, str) and word not in names]
 
@@ -269,7 +269,11 @@ CONSTRAINTS: dict[str, Constraint] = {
     "depth": Constraint((NONE, _integer(1), _listing("a list of these", _integer(1).test)), None),
     "n_estimators": Constraint((AUTO, _integer(1)), "auto"),
     "preprocessing": Constraint(
-        (_name(*POLICY_NAMES), Kind("a dict of options of TableEncoder", _is_options)), "default"
+        (
+            _name(*POLICY_NAMES),
+            Kind("a dict of options of TableEncoder such as {names}", _is_options, OPTIONS),
+        ),
+        "default",
     ),
     "validation": Constraint((AUTO, _name("folds"), SHARE), "auto"),
     "calibration_fraction": Constraint((SHARE,), 0.0),

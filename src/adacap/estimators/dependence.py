@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.canonical import Index
-from adacap.estimators.rows import MergedRows, merge_rows, row_keys
+from adacap.estimators.rows import MergedRows, merge_rows, row_keys, with_mean_one
 from adacap.tables.columns import Floats, is_missing, read_column
 from adacap.tables.readings import find_reading
 from adacap.tables.table import Table
@@ -181,7 +181,7 @@ def merge_dependent(
     ones = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     weight: Floats | None = np.add.reduceat(ones, first)
     assert weight is not None
-    weight = None if (weight == weight[0]).all() else weight / weight.mean()
+    weight = None if (weight == weight[0]).all() else with_mean_one(weight)
     index = order[first]
     kept = Dependence(
         None if dependence.group is None else group[index],

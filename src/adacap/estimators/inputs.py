@@ -1,8 +1,9 @@
-"""What the user gives, as training takes it: rows, weights, seeds, a device, a grid of λ."""
+"""What the user gives, as training takes it: rows, weights, seeds, a device, a grid of λ, torch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -18,7 +19,7 @@ from adacap.tables.table import Table, read_table
 
 __all__ = [
     "as_input", "device_of", "feature_names", "grid_of", "grids_of", "member_seeds", "read_input",
-    "refuse_other_shape", "row_weights",
+    "refuse_other_shape", "row_weights", "usual_torch",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
@@ -49,6 +50,8 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be one number per row: {error}.") from error
     weight: Floats = _check_sample_weight(numbers, np.empty((n_rows, 1)), dtype=np.float64)
+    if not np.isfinite(weight).all():  # as scikit-learn says unless it is set to assume_finite
+        raise ValueError("Input sample_weight contains NaN or infinity.")
     if weight.min() < 0:
         raise ValueError(f"sample_weight must be 0 or more for every row, got {weight.min():g}.")
     if not weight.any():
@@ -147,3 +150,28 @@ def refuse_other_shape(
     if shape is not None and shape != fitted:
         expected = "rows of a table" if fitted is None else f"samples of shape {fitted}"
         raise ValueError(f"{name} holds samples of shape {shape}, but training had {expected}.")
+
+
+@contextmanager
+def usual_torch(*, grad: bool = False) -> Iterator[None]:
+    """Inside the block, torch as it is when a program starts, whatever the caller has switched on.
+
+    Without autocast, with new tensors on the CPU, and with gradients for training.
+
+    Examples
+    --------
+    >>> with torch.inference_mode(), torch.device("meta"), usual_torch(grad=True):
+    ...     x = torch.ones(1, requires_grad=True)
+    >>> str(x.device), x.is_inference()
+    ('cpu', False)
+    """
+    with ExitStack() as stack:
+        for kind in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        if grad:
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+        yield

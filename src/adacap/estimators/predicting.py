@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from adacap.estimators.inputs import as_input
+from adacap.estimators.inputs import as_input, usual_torch
 from adacap.exceptions import NonFiniteError
 from adacap.nn.adapter import keeps_nothing
 from adacap.nn.predictors import Frozen
@@ -28,6 +28,7 @@ from adacap.training.threads import (
 __all__ = ["chunked_outputs", "refuse_non_finite"]
 
 _CHUNK_NUMBERS = 2**19  # of the largest hidden layer of all nets: about what a cache holds
+_FROZEN_NUMBERS = 4  # that a frozen member takes for each it holds: two arrays of float64
 _LEAST_CHUNK = 128
 _FEW = 8  # rows of a call that is answered as fast as can be
 _LEAST_PRODUCT = 400  # multiplications from which torch leaves a product to BLAS
@@ -35,6 +36,7 @@ _MULTIPLE = 32  # multiple of rows in a product, so that BLAS rounds every row t
 
 
 @after_fork()
+@usual_torch()
 def chunked_outputs(
     network: nn.Module, encoded: npt.NDArray[np.float32], sample_shape: tuple[int, ...] | None
 ) -> npt.NDArray[np.float32]:
@@ -160,5 +162,6 @@ def _is_large(network: nn.Module) -> bool:
 def _rows_at_once(network: nn.Module) -> int:
     """Enough rows to make calls few, and few enough to stay in cache."""
     widest = max((p[..., 0, :].numel() for p in network.parameters() if p.ndim > 1), default=1)
-    held = [m.predictor.held_per_row for m in network.modules() if isinstance(m, Frozen)]
+    frozen = [m.predictor for m in network.modules() if isinstance(m, Frozen)]
+    held = [_FROZEN_NUMBERS * predictor.held_per_row for predictor in frozen]
     return max(_LEAST_CHUNK, _CHUNK_NUMBERS // max(widest, *held, 1) // _MULTIPLE * _MULTIPLE)

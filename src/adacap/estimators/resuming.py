@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from adacap._version import __version__
-from adacap.checkpoint import Checkpoint
-from adacap.checkpoint.forms import is_number
+from adacap.checkpoint import Checkpoint, is_number
 from adacap.members.kernel import FittedKernel
 from adacap.predictors import LINKS, Forest, Kernel, Linear, Predictor, SymmetricTrees
 from adacap.training.callbacks import keeps_state
@@ -49,10 +48,6 @@ def fingerprint(estimator: Any, data: Prepared, members: Sequence[MemberRows]) -
     """All that the outcome of a fit depends on, by names that a user knows.
 
     A user's own function or class is identified by its name alone.
-
-    Returns
-    -------
-    dict of str to str
     """
     samples, others = data.samples, (data.valid, data.aside)
     columns = [(c.kind, c.values, c.levels) for c in samples.table.columns]

@@ -19,7 +19,12 @@ from adacap.estimators.canonical import Index, arrange
 from adacap.tables.columns import Floats
 from adacap.tables.table import Table
 
-__all__ = ["MergedRows", "fold_rows", "hold_out", "merge_rows", "row_keys", "weights_of_classes"]
+__all__ = [
+    "MergedRows", "fold_rows", "hold_out", "merge_rows", "row_keys", "weights_of_classes",
+    "with_mean_one",
+]  # fmt: skip
+
+_LEAST_WEIGHT = 1e-30  # of a mean of 1: float32 goes down to 1e-38
 
 
 @dataclass(frozen=True)
@@ -106,10 +111,22 @@ def _distinct(
     index = order[first]
     if (weight == weight[0]).all():
         return np.sort(index), None
-    weight /= 2.0 ** np.frexp(weight.max())[1]  # so that their sum stays in range
-    weight /= weight.mean()  # while they are in an order of content
+    weight = with_mean_one(weight)  # while they are in an order of content
     place = np.argsort(index)
     return index[place], weight[place]
+
+
+def with_mean_one(weight: Floats) -> Floats:
+    """Weights over their mean; none is so small that float32 would take it for 0.
+
+    Examples
+    --------
+    >>> with_mean_one(np.array([1e300, 3e300])), with_mean_one(np.array([1.0, 1e300]))
+    (array([0.5, 1.5]), array([1.e-30, 2.e+00]))
+    """
+    weight = weight / 2.0 ** np.frexp(weight.max())[1]  # so that their sum stays in range
+    found: Floats = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
+    return found
 
 
 def _mix(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

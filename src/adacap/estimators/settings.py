@@ -387,10 +387,6 @@ def resolve(
     split : RowSplit, optional
         How rows are split where they are not independent.
 
-    Returns
-    -------
-    Settings
-
     Raises
     ------
     ValueError

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
-from adacap.tables.columns import ROUNDING, is_missing, read_column
+from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
@@ -90,9 +90,14 @@ class RegressionCodec:
                 "This estimator requires y to be passed, but the target y is None: give one value "
                 "per row."
             )
-        y = np.asarray(getattr(y, "to_numpy", lambda: y)())
+        y = np.asarray(_plain(y))
         if y.ndim == 0:
             raise ValueError(f"y must hold one value per row, got {y}.")
+        if y.dtype.kind in "mM":
+            raise TypeError(
+                f"A regression target must hold numbers, got {y.dtype}. Convert y, for example to "
+                "days: y / np.timedelta64(1, 'D'), for dates after subtracting one."
+            )
         if y.dtype.kind in "USO":
             y = _numbers_of(y)
         try:
@@ -106,6 +111,8 @@ class RegressionCodec:
             )
         except OverflowError as error:
             raise ValueError(f"y holds a number beyond ±1.8e308: {error}. Rescale it.") from error
+        except TypeError as error:
+            raise TypeError(f"y must hold numbers: {error}.") from error
         _refuse_missing(~np.isfinite(values))
         return values
 
@@ -239,15 +246,17 @@ class ClassCodec:
                 "This estimator requires y to be passed, but the target y is None: give one label "
                 "per row."
             )
-        y = getattr(y, "to_numpy", lambda: y)()
-        values = column_or_1d(y, warn=True)
+        values = column_or_1d(_plain(y), warn=True)
         if values.dtype.kind == "f":
             _refuse_missing(~np.isfinite(values))
         elif values.dtype == object:
             _refuse_missing(_missing(values))
-        if type_of_target(values, input_name="y") not in ("binary", "multiclass"):
-            check_classification_targets(values)
-            raise ValueError(f"Unknown label type: {type_of_target(values)}.")
+        with np.errstate(invalid="ignore"):  # of numbers that no integer holds
+            sort = type_of_target(values, input_name="y")
+        if sort not in ("binary", "multiclass"):
+            with np.errstate(invalid="ignore"):
+                check_classification_targets(values)
+            raise ValueError(f"Unknown label type: {sort}.")
         labels: npt.NDArray[Any] = values
         return labels
 
@@ -298,6 +307,13 @@ class ClassCodec:
         shifted = np.exp(output - output.max(1, keepdims=True))
         shares: Floats = shifted / shifted.sum(1, keepdims=True)
         return shares
+
+
+def _plain(y: Any) -> Any:
+    """Targets as NumPy converts them; masked ones are None."""
+    if isinstance(y, np.ma.MaskedArray):
+        return unmasked(y)
+    return y.to_numpy() if hasattr(y, "to_numpy") else y
 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -40,7 +40,9 @@ def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
         warn_caller(f"{lost} {way_out}")
 
 
-def tell_doubts(encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
+def tell_doubts(
+    encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool, transform: str | None
+) -> None:
     """Warn of columns that predict the target by themselves, and of a target that is hard to learn.
 
     Parameters
@@ -51,8 +53,10 @@ def tell_doubts(encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_cla
     y : ndarray of shape (n_rows,) or (n_rows, n_targets)
     is_class : bool
         Whether ``y`` holds labels.
+    transform : str or None
+        The ``target_transform``, where there is one.
     """
-    for doubt in doubts(encoder, table, y, is_class):
+    for doubt in doubts(encoder, table, y, is_class, transform=transform):
         warn_caller(doubt)
 
 
@@ -111,6 +115,7 @@ def doubts(
     is_class: bool,
     targets: Sequence[str] = ("y",),
     numbers: npt.NDArray[Any] | None = None,
+    transform: str | None = None,
 ) -> list[str]:
     """The same as sentences, with the names of the targets and what the rows are called."""
     plans = encoder.columns_
@@ -119,5 +124,5 @@ def doubts(
     if not is_class:
         columns = y.reshape(len(y), -1).T
         for name, values in zip(targets, columns, strict=False):
-            found += doubts_of_target(values, name, numbers)
+            found += doubts_of_target(values, name, numbers, transform)
     return found

@@ -8,11 +8,9 @@ from adacap.exceptions import OutputError, OutputExistsError
 from adacap.files.atomic import check_writable, drafted, write_bytes, write_text
 from adacap.files.errors import FileError, MissingFileError
 from adacap.files.opening import open_table
-from adacap.files.parts import Parts, fingerprint
-from adacap.files.sampling import Sample, sample_table
 from adacap.files.sniff import TextOptions
-from adacap.files.source import BATCH_ROWS, Source
-from adacap.files.writing import write_tables
+from adacap.files.source import BATCH_ROWS, Sample, Source, sample_table
+from adacap.files.writing import Parts, fingerprint, write_tables
 
 __all__ = [
     "BATCH_ROWS",

@@ -195,10 +195,6 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, force: bool = F
     force : bool, default=False
         Replace a file that exists.
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     OutputError

@@ -9,29 +9,31 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from adacap.files.errors import FileError
-from adacap.files.separators import SAMPLE_LINES, guess_separator
 from adacap.tables.readings import MISSING
 
 __all__ = [
     "DATE_FORMATS",
     "MISSING",
     "SAMPLE_BYTES",
+    "SAMPLE_LINES",
     "SPACES",
     "TextFormat",
     "TextOptions",
     "column_names",
     "encoding_of",
+    "guess_separator",
     "guess_text_separator",
     "line_of_cell",
     "line_of_other_width",
     "refuse_binary",
     "sniff_text",
+    "split_line",
     "title_lines",
 ]
 
@@ -303,3 +305,53 @@ def _numbered_cells(
                 before = reader.line_num
     except (OSError, EOFError, UnicodeError, csv.Error):
         return
+
+
+# ----------------------------------------------------------------- what stands between cells
+
+SAMPLE_LINES = 200  # to look at
+_CANDIDATES = (",", ";", "\t", "|", "space")
+
+
+def guess_separator(lines: Sequence[str]) -> str:
+    """Separator by which most lines have the same number of cells, more than one.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines of a table, without blank ones.
+
+    Returns
+    -------
+    str
+        One character, or ``"space"`` for any run of blanks; a comma if none separates.
+
+    Examples
+    --------
+    >>> guess_separator(["size;price", "1,5;20", "2,5;30"])
+    ';'
+    """
+    best, score = ",", 0.0
+    for candidate in _CANDIDATES:
+        counts = [len(split_line(line, candidate)) for line in lines]
+        common = max(set(counts), key=counts.count, default=1)
+        share = counts.count(common) / max(len(counts), 1)
+        if common > 1 and share > score + 1e-9:
+            best, score = candidate, share
+    return best
+
+
+def split_line(line: str, separator: str) -> list[str]:
+    """Cells of one line.
+
+    Examples
+    --------
+    >>> split_line("1  2", "space"), split_line('"a;b";2', ";")
+    (['1', '2'], ['a;b', '2'])
+    """
+    if separator == "space":
+        return line.split()
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:  # a cell longer than Python's reader takes; Arrow's takes it
+        return line.split(separator)

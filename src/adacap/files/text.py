@@ -72,7 +72,7 @@ class TextSource(Source):
         self._share = 0.0
 
     @property
-    def unpacked_size(self) -> int:
+    def text_size(self) -> float:
         """Bytes of text, about."""
         return self.size * (_UNPACKED if self._packing else 1)
 

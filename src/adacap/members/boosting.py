@@ -191,13 +191,11 @@ class _Growth:
         sums = own[:, None] * residuals.permute(0, 2, 1)[:, :, None]  # (k, c, leaves, n)
         parts = torch.cat([own[:, None], sums], 1)  # weights first
         above = (parts.reshape(-1, n) @ self.questions.answers).view(*parts.shape[:3], -1)
-        below = parts.sum(3, keepdim=True) - above
-        along = size = self.weight.new_zeros(())
-        for side in (above, below):
-            weights, totals = side[:, :1], side[:, 1:]
-            values = totals / (weights + self.settings.l2)
-            along = along + (totals * values).sum((1, 2))
-            size = size + (weights * values.square()).sum((1, 2))
+        sides = torch.cat([above, parts.sum(3, keepdim=True) - above], 2)
+        weights, totals = sides[:, :1], sides[:, 1:]
+        values = totals / (weights + self.settings.l2)
+        along = (totals * values).sum((1, 2))
+        size = (weights * values.square_()).sum((1, 2))
         return along / (size + 1e-12).sqrt()
 
     def _values(self, leaf: Tensor, residuals: Tensor, curvature: Tensor) -> Tensor:

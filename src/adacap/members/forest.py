@@ -74,9 +74,11 @@ def fit_extra_trees(
         else:  # the same trees: on few rows a forest takes longer to copy them than to grow them
             draw = np.random.RandomState(seed)
             seeds = [draw.randint(np.iinfo(np.int32).max) for _ in range(n_trees)]
+            x = np.ascontiguousarray(x, dtype=np.float32)  # as the check that is left out would
             with config_context(skip_parameter_validation=True):
                 found = [
-                    ExtraTreeRegressor(random_state=one, **options).fit(x, y, w) for one in seeds
+                    ExtraTreeRegressor(random_state=one, **options).fit(x, y, w, check_input=False)
+                    for one in seeds
                 ]
         return [_from_tree(each.tree_, 1 / n_trees) for each in found], np.zeros(y.shape[1])
 
@@ -244,5 +246,6 @@ def _from_nodes(nodes: Any, target: int, n_out: int) -> _Tree:
 
 def _down(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
     """The largest float32 not above each: for rows of float32 the question is the same."""
-    near = np.clip(threshold, -3.4e38, 3.4e38).astype(np.float32)
-    return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
+    with np.errstate(under="ignore"):  # near 0
+        near = np.clip(threshold, -3.4e38, 3.4e38).astype(np.float32)
+        return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)

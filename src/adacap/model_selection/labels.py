@@ -73,10 +73,6 @@ def merge(X: Floats, Y: Floats, weight: Floats | None) -> MergedRows:
     Y : ndarray of shape (n, k)
     weight : ndarray of shape (n,), optional
 
-    Returns
-    -------
-    MergedRows
-
     Examples
     --------
     >>> rows = merge(np.array([[1.0], [2.0], [1.0]]), np.array([[5.0], [4.0], [5.0]]), None)

@@ -143,10 +143,6 @@ class RidgeMLR(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), optional
             Counts; where they sum to less than n_samples, only their ratios matter.
-
-        Returns
-        -------
-        self
         """
         one_of("criterion", self.criterion, CRITERIA)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)

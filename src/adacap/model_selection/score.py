@@ -114,10 +114,6 @@ def mlr_score(
         Passed to ``fit``. They stay with their rows of X while labels move, and a
         ``sample_weight`` among them also weights the loss.
 
-    Returns
-    -------
-    MLRScore
-
     Warns
     -----
     SignalWarning

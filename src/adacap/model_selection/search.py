@@ -145,10 +145,6 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         **params
             Passed to the estimator's ``fit``; see :func:`mlr_score`.
-
-        Returns
-        -------
-        self
         """
         loss = resolve_loss(self.loss, self.estimator)
         candidates = list(ParameterGrid(self.param_grid))

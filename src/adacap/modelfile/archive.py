@@ -31,7 +31,7 @@ __all__ = [
 Json: TypeAlias = dict[str, Any]
 Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
 
-FORMAT, FORMAT_VERSION = "adacap-model", 4
+FORMAT, FORMAT_VERSION = "adacap-model", 5
 DESCRIPTION, WEIGHTS = "model.json", "weights.safetensors"
 MOST_TEXT = 64 * 2**20  # bytes of JSON
 
@@ -131,7 +131,10 @@ def read(path: str | os.PathLike[str]) -> Parts:
     ModelFileError
         If there is anything but these two parts, or one of them is damaged.
     """
-    with open(os.fspath(path), "rb") as file:  # a number would be an open file of the process
+    path = os.fspath(path)  # a number would be an open file of the process
+    is_odd = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+    require(not is_odd, "it is a device or a pipe.")
+    with open(path, "rb") as file:
         start = file.read(4)
         require(start == b"PK\x03\x04", "it does not begin as a zip file.")
         content = start + file.read()

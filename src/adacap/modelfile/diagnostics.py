@@ -6,7 +6,7 @@ What is read was checked by :mod:`adacap.modelfile.evidence` and :mod:`adacap.mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,12 @@ from adacap.modelfile.evidence import (
     INTERVALS_PREFIX,
     Studied,
     errors_in,
+    formula_in,
 )
 from adacap.modelfile.groups import as_torch
 from adacap.modelfile.seen import SEEN_PREFIX
 from adacap.nn.predictors import Frozen
 from adacap.tables.summaries import TableSummary
-from adacap.widths import Widths
 
 __all__ = [
     "background_tensors", "capacity_tensors", "interval_tensors", "restore_background",
@@ -157,11 +157,6 @@ def restore_sets(arrays: Tensors, members: Sequence[FittedMember]) -> SetData:
     """What sets of classes rest on, from the arrays of a file."""
     found = restore_intervals(arrays, members)
     return SetData(found.split, found.folds, temperature=float(arrays["temperature"][0]))
-
-
-def formula_in(arrays: Tensors) -> Widths:
-    """What turns sizes and predictions into widths."""
-    return Widths(*(arrays[f"widths.{field.name}"] for field in fields(Widths)))
 
 
 def _layer(own: Tensors, k: int, member: FittedMember) -> tuple[Tensor, Tensor]:

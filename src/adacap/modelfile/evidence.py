@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ import numpy.typing as npt
 
 from adacap.estimators.bounds import Depends, Errors
 from adacap.modelfile.archive import Tensors, require
+from adacap.widths import Widths
 
 __all__ = [
     "BACKGROUND_PREFIX", "CAPACITY", "CAPACITY_PREFIX", "INTERVALS_PREFIX", "WIDTHS_PREFIX",
-    "Readings", "Studied", "errors_in", "take_background", "take_capacity", "take_intervals",
+    "Readings", "Studied", "errors_in", "formula_in", "take_background", "take_capacity",
+    "take_intervals",
 ]  # fmt: skip
 
 BACKGROUND_PREFIX, CAPACITY_PREFIX = "background.", "capacity."
@@ -173,6 +175,11 @@ def errors_in(own: Tensors, kind: str) -> Errors | None:
     )
 
 
+def formula_in(own: Tensors) -> Widths:
+    """What turns sizes and predictions into widths, from the same arrays."""
+    return Widths(*(own[f"widths.{field.name}"] for field in fields(Widths)))
+
+
 class _Named:
     """Tensors taken one by one."""
 
@@ -234,8 +241,16 @@ def _take_folds(own: _Named, m: int, n_folds: int, widths: Sequence[int], n_targ
 
 
 def _take_widths(own: _Named, n_folds: int, n_targets: int) -> None:
-    """What turns sizes by trees and predictions into the width of a row."""
+    """What turns sizes by trees and predictions into the width of a row.
+
+    Files without knots are of the time before widths were stretched.
+    """
+    for name in ("knots", "stretch"):
+        own.left.setdefault(f"widths.{name}", np.zeros((1, n_targets)))
+    m = len(np.atleast_1d(own.left["widths.knots"]))
     shapes = {
+        "knots": (m, n_targets),
+        "stretch": (m, n_targets),
         "power": (2, n_targets),
         "floor": (n_targets,),
         "shift": (n_targets,),
@@ -245,6 +260,7 @@ def _take_widths(own: _Named, n_folds: int, n_targets: int) -> None:
         wrong = "does not fit the targets"
         found = own.take(f"widths.{name}", shape, np.float64, wrong)
         fits = bool((np.abs(found) <= _MOST_WIDTH).all())
-        fits = fits and bool((found >= 0).all() or name in ("shift", "slope"))
+        fits = fits and bool((found >= 0).all() or name not in ("power", "floor"))
         fits = fits and (name != "floor" or bool((found > 0).all()))
+        fits = fits and (name != "knots" or (m > 0 and bool((np.diff(found, axis=0) > 0).all())))
         require(fits, f"{INTERVALS_PREFIX}widths.{name} {wrong}.")

@@ -11,7 +11,7 @@ import numpy as np
 from adacap.estimators.bounds import Errors, Rows, check_width, describe, describe_sets, resolve
 from adacap.modelfile.archive import Tensors
 from adacap.modelfile.contents import ModelFile, Numbers
-from adacap.modelfile.evidence import errors_in
+from adacap.modelfile.evidence import errors_in, formula_in
 from adacap.modelfile.nets import NetGroup
 from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.modelfile.predictors import PredictorGroup, encoded
@@ -104,8 +104,6 @@ class LiteIntervals:
     there : dict of str to Errors or None
         Errors of each method, the strongest promise first.
     folds : LiteFolds or None
-    fold : ndarray of shape (n,) or None
-        Of each error of method cv+.
     inflation : ndarray of shape (c,) or None
     widths : Widths or None
     trees : PredictorGroup or None
@@ -113,7 +111,6 @@ class LiteIntervals:
 
     there: dict[str, Errors | None]
     folds: LiteFolds | None
-    fold: Any
     inflation: Floats | None
     widths: Widths | None
     trees: PredictorGroup | None
@@ -124,13 +121,11 @@ class LiteIntervals:
         own = file.intervals
         there = {name: errors_in(own, kind) for name, kind in _KINDS.items()}
         has_folds = there["cv+"] is not None
-        names = ("power", "floor", "shift", "slope")
         return cls(
             there,
             LiteFolds.of(file, own) if has_folds else None,
-            own.get("folds.fold"),
             own.get("inflation"),
-            None if file.width_trees is None else Widths(*(own[f"widths.{n}"] for n in names)),
+            None if file.width_trees is None else formula_in(own),
             file.width_trees,
         )
 
@@ -172,16 +167,14 @@ class LiteIntervals:
         values = errors.over_scale(is_adaptive=is_adaptive)
         if method == "cv+":
             found = [self._each_fold(x, is_adaptive) for x in chunks]
-            fold = self.fold
         else:
             found = [self._at_once(x, outputs, is_adaptive) for x in chunks]
-            fold = np.zeros(len(values), dtype=np.int32)
         if method == "loo":
             assert self.inflation is not None
             values = values * self.inflation
         centres = np.concatenate([centre for centre, _ in found])
         scale = np.concatenate([one for _, one in found]) if is_adaptive else None
-        return Rows(centres, scale, values, fold, errors.weight)
+        return Rows(centres, scale, values, errors.weight)
 
     def _each_fold(self, x: Floats, is_adaptive: bool) -> tuple[Floats, Any]:
         assert self.folds is not None

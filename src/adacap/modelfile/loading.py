@@ -14,7 +14,7 @@ from adacap.estimators.bag import FittedMember, Group, summary
 from adacap.estimators.blending import Part, blend_module
 from adacap.estimators.classifier import AdaCapClassifier
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.inputs import device_of, feature_names
+from adacap.estimators.inputs import device_of, feature_names, usual_torch
 from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
 from adacap.estimators.preparing import Codec
 from adacap.estimators.provenance import Provenance
@@ -101,7 +101,7 @@ def load(
     """
     file = read_model(path, key)
     _check_factory(file, architecture)
-    with loading(path):
+    with loading(path), usual_torch():
         return _restore(file, device, architecture)
 
 

@@ -75,6 +75,13 @@ class NumpyOperations:
         risen = (x[:, tensors["column"]] - tensors["start"]) * tensors["slope"]
         return np.asarray(np.clip(risen, 0, 1) + tensors["shift"])
 
+    def column_sums(self, ramps: Floats, tensors: Tree) -> Floats:
+        """Sum of the ramps of each column, each times ``weight``, plus ``bias``."""
+        n, d = len(ramps), len(tensors["bias"])
+        place = d * np.arange(n)[:, None] + tensors["column"]
+        sums = np.bincount(place.ravel(), (ramps * tensors["weight"]).ravel(), n * d)
+        return np.asarray(sums.reshape(n, d) + tensors["bias"])
+
     def matern(self, x: Floats, rows: Floats, scale: Floats) -> Floats:
         """Matérn-5/2 kernel of rows with other rows."""
         a, b = x * scale[:, None], rows * scale[:, None]

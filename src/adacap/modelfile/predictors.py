@@ -1,8 +1,7 @@
 """Encodings, and members of a blend that are not nets: how a file stores them, on NumPy.
 
-Each is described by its fields, with its arrays in the narrowest type that holds them exactly. Two
-arrays are stored in compact form: children of a node of a forest by their distance behind it, and
-the matrix that adds up the ramps of each column by its entries that may not be 0.
+Each is described by its fields, with its arrays in the narrowest type that holds them exactly. The
+children of a node of a forest are stored by their distance behind it.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ _PREDICTORS: dict[str, Any] = {
 _LEAST = {"n_ramps": 0, "depth": 0}  # of a field; 1 of any other
 _MOST = 2**40  # of any; tensors are checked against it before anything is allocated
 _MOST_LEVELS = 16  # of a symmetric tree, whose leaves are two to this power
-_MOST_SUMS = 2**28  # numbers of the matrix that adds up ramps, 256·d² bytes for d columns
-_MOST_RAMPS = 64  # of a column, all in all
 _LARGEST = 1e32  # of a number that others are multiplied by, or that is added up
 _PLACES = ("rows", "threshold", "start")  # values of columns, as large as they come
 _WHOLE = ("column", "root", "left", "right")
@@ -76,8 +73,6 @@ def pack(one: Described, arrays: Mapping[str, Any]) -> Tensors:
     if isinstance(one, Forest):
         place = np.arange(one.n_nodes)
         own |= {"left": own["left"] - place, "right": own["right"] - place}
-    if isinstance(one, Ranks):
-        own["weight"] = own["weight"][np.arange(one.n_ramps), own["column"]]
     return {name: _narrow(values) for name, values in own.items()}
 
 
@@ -136,10 +131,6 @@ def _restore(data: Json, kinds: Mapping[str, Any], what: str) -> Any:
             fits = type(value) is int and _LEAST.get(field, 1) <= value <= _MOST
         require(fits, f"{what} {name} has {field} {shown(value, 40)}.")
     one = kind(**{field: data[field] for field in names})
-    if isinstance(one, Ranks):
-        size = one.n_ramps * one.d_in
-        fits = size <= _MOST_SUMS and one.n_ramps <= _MOST_RAMPS * one.d_in
-        require(fits, f"{what} {name} would take {size} numbers.")
     if isinstance(one, SymmetricTrees):
         fits = 1 <= one.depth <= _MOST_LEVELS
         require(fits, f"{what} {name} has {one.depth} levels, not 1 to {_MOST_LEVELS}.")
@@ -149,8 +140,6 @@ def _restore(data: Json, kinds: Mapping[str, Any], what: str) -> Any:
 def _unpack(one: Described, stored: Tensors, prefix: str) -> Tensors:
     """Arrays of an encoding or predictor, checked, from all tensors that begin with ``prefix``."""
     shapes = dict(one.tensors)
-    if isinstance(one, Ranks):
-        shapes["weight"] = (one.n_ramps,)
     names = {prefix + name for name in shapes}
     for name in sorted(names ^ stored.keys()):
         require(name not in names, f"the file has no tensor {name}.")
@@ -161,8 +150,6 @@ def _unpack(one: Described, stored: Tensors, prefix: str) -> Tensors:
     }
     if isinstance(one, Forest):
         own |= check_forest(one, own)
-    if isinstance(one, Ranks):
-        own["weight"] = _spread_out(one, own)
     return own
 
 
@@ -196,13 +183,6 @@ def _types(one: Described, name: str) -> tuple[tuple[np.dtype[Any], ...], Any]:
     if isinstance(one, Encoding) or name in _NARROW:
         return (np.dtype(np.float32),), np.float32
     return tuple(map(np.dtype, (np.float32, np.float64))), np.float64
-
-
-def _spread_out(one: Ranks, own: Tensors) -> npt.NDArray[Any]:
-    """The matrix ``(n_ramps, d_in)`` that adds up the ramps of each column."""
-    found = np.zeros((one.n_ramps, one.d_in), dtype=np.float32)
-    found[np.arange(one.n_ramps), own["column"]] = own["weight"]
-    return found
 
 
 def encoded(x: Floats, encoding: FittedEncoding | None) -> Floats:

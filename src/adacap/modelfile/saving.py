@@ -22,6 +22,7 @@ from adacap.estimators.backbone import BackboneSpec
 from adacap.estimators.bag import FittedMember, Group, groups_of
 from adacap.estimators.blending import Part
 from adacap.estimators.constraints import check_parameters
+from adacap.estimators.inputs import usual_torch
 from adacap.estimators.preparing import Codec
 from adacap.estimators.quality import FOURIER
 from adacap.estimators.regressor import AdaCapRegressor
@@ -97,10 +98,11 @@ def save(
             "your own."
         )
     check_parameters(estimator)
-    model = _describe(estimator)
+    with usual_torch():
+        model = _describe(estimator)
+        with refusing("there is no way to store a tensor of this type", KeyError):
+            weights = safetensors.torch.save(dict(_collect(estimator)))
     text = json.dumps(plain(model), allow_nan=False).encode()
-    with refusing("there is no way to store a tensor of this type", KeyError):
-        weights = safetensors.torch.save(dict(_collect(estimator)))
     ModelFile.of(text, read_tensors(weights))  # refuse now what load would refuse
     is_own = any(group.get("factory") is not None for group in model["groups"])
     asked_for = {"architecture"} if is_own else set()

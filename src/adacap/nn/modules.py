@@ -7,7 +7,6 @@ With ``k`` nets every tensor carries the net first: weights ``(k, d_in, d_out)``
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import torch
@@ -35,8 +34,8 @@ class TorchOperations:
             return torch.addmm(bias, x, weight)
         if x.ndim == 2:
             x = x.expand(len(weight), *x.shape)
-        if len(weight) == 1:
-            return torch.addmm(bias[0], x[0], weight[0]).unsqueeze(0)
+        if len(weight) == 1:  # squeezed: the gradient of an index would be a copy among zeros
+            return torch.addmm(bias.squeeze(0), x.squeeze(0), weight.squeeze(0)).unsqueeze(0)
         return torch.baddbmm(bias.unsqueeze(1), x, weight)
 
     def scaled(self, x: Tensor, scale: Tensor) -> Tensor:
@@ -133,6 +132,11 @@ class Backbone(Tensors):
         """Draw the weights again, uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½."""
         draw_start(self, self.layers, generators, start)
 
+    def train(self, mode: bool = True) -> Self:
+        """Switch between training and evaluation; what holds the tensors has no modes."""
+        self.training = mode
+        return self
+
     def forward(self, x: Tensor) -> Tensor:
         """Features of rows; rows ``(n, d_in)`` are seen by all nets."""
         if self.k is not None and x.ndim == 2:
@@ -180,10 +184,9 @@ class TikhonovHead(nn.Module):
     def __init__(
         self, lam: float = 1.0, *, fit_intercept: bool = False, k: int | None = None
     ) -> None:
-        if not lam > 0:
-            raise ValueError(f"lam must be positive, got {lam}.")
         super().__init__()
-        self.log_lambda = nn.Parameter(torch.full(() if k is None else (k,), math.log(lam)))
+        self.log_lambda = nn.Parameter(torch.zeros(() if k is None else (k,)))
+        self.set_lambda(lam)
         self.fit_intercept = fit_intercept
 
     @property
@@ -194,7 +197,10 @@ class TikhonovHead(nn.Module):
     @torch.no_grad()
     def set_lambda(self, lam: float | Tensor) -> Self:
         """Set λ in place, for example to :func:`adacap.core.initial_lambda`."""
-        self.log_lambda.copy_(torch.as_tensor(lam, dtype=torch.float64).log())
+        wide = torch.as_tensor(lam, dtype=torch.float64)
+        if not (wide > 0).all():
+            raise ValueError(f"lam must be positive, got {lam}.")
+        self.log_lambda.copy_(wide.log())
         return self
 
     def solve(

@@ -37,6 +37,13 @@ class MemberTorchOperations(TorchOperations):
         shifted: Tensor = risen.clamp_(0, 1) + tensors["shift"]
         return shifted
 
+    def column_sums(self, ramps: Tensor, tensors: Any) -> Tensor:
+        """Sum of the ramps of each column, each times ``weight``, plus ``bias``."""
+        heights, place = ramps * tensors["weight"], tensors["column"].expand(len(ramps), -1)
+        sums = heights.new_zeros(len(ramps), len(tensors["bias"])).scatter_add_(1, place, heights)
+        found: Tensor = sums + tensors["bias"]
+        return found
+
     def matern(self, x: Tensor, rows: Tensor, scale: Tensor) -> Tensor:
         """Matérn-5/2 kernel of rows with other rows."""
         return matern(x, rows, scale)

@@ -52,7 +52,9 @@ class Column:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"{value}{self.suffix}"
         text = f"{value:.4g}" if self.digits is None else f"{value:.{self.digits}f}"
-        return f"{text}{self.suffix}"
+        if self.digits is None and 1e3 <= abs(value) < 1e9:
+            text = f"{value:,.0f}"
+        return f"{text.replace('-', '−')}{self.suffix}"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from adacap.report.training_figures import (
     LearningDynamics,
     WeightClusters,
 )
+from adacap.text import number
 
 __all__ = ["Chart", "chart", "fit_paths_chart", "scores_chart"]
 
@@ -187,7 +188,7 @@ def scores_chart(rows: Sequence[MethodScores], own: str, unit: str = "") -> Char
         "orientation": "h",
         "x": values,
         "y": [row.method for row in rows],
-        "text": [f"{value:.4g}" for value in values],
+        "text": [number(value) for value in values],
         "textposition": "outside",
         "cliponaxis": False,
         "hovertemplate": f"%{{y}}<br>{name} %{{x:.5g}}",

@@ -31,7 +31,7 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
         "rows to train on": made.n_rows,
         "rows to test on": n_test,
         "columns": estimator.n_features_in_,
-        "columns as the net sees them": estimator.encoder_.n_features_out_,
+        "columns after encoding": estimator.encoder_.n_features_out_,
         **({"members of the blend": len(blend)} if blend else {}),
         **(_of_nets(estimator) if members else {"nets": _no_nets(estimator)}),
         "seconds to fit": in_seconds(made.fit_seconds),

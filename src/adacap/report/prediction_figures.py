@@ -63,10 +63,6 @@ def predictions(estimator: Any, X: Any, y: Any, coverage: float = 0.9) -> Predic
     X, y : test rows
     coverage : float, default=0.9
 
-    Returns
-    -------
-    Predictions
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -125,10 +121,6 @@ def residuals(estimator: Any, X: Any, y: Any) -> Residuals:
     ----------
     estimator : fitted AdaCapRegressor
     X, y : test rows
-
-    Returns
-    -------
-    Residuals
 
     Examples
     --------
@@ -195,10 +187,6 @@ def interval_coverage(
     X, y : test rows
     levels : sequence of float
 
-    Returns
-    -------
-    IntervalCoverage or None
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -251,10 +239,6 @@ def confusion(estimator: Any, X: Any, y: Any) -> Confusion:
     estimator : fitted AdaCapClassifier
     X, y : test rows
 
-    Returns
-    -------
-    Confusion
-
     Examples
     --------
     >>> from adacap import AdaCapClassifier
@@ -295,10 +279,6 @@ def roc(estimator: Any, X: Any, y: Any) -> Roc:
     ----------
     estimator : fitted AdaCapClassifier
     X, y : test rows
-
-    Returns
-    -------
-    Roc
 
     Examples
     --------

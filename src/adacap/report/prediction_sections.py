@@ -18,6 +18,7 @@ from adacap.report.prediction_figures import (
     residuals,
     roc,
 )
+from adacap.text import number
 
 __all__ = ["add_class_predictions", "add_intervals", "add_predictions"]
 
@@ -51,7 +52,7 @@ def add_predictions(
         section.chart(
             chart(found, target=k, name=name, rows=about.test_rows),
             caption=f"Residuals{which} against predictions, and their distribution: mean "
-            f"{found.mean[k]:.3g}, deviation {found.deviation[k]:.3g}."
+            f"{number(found.mean[k], 3)}, deviation {number(found.deviation[k], 3)}."
             + _trend(float(found.trend[k])),
         )
 
@@ -123,12 +124,18 @@ def _(numbers: Effect, *, unit: str = "", outputs: Any = None, **options: Any) -
         for k, name in enumerate(names)
         for entry in draw(numbers, mean[:, k], spread[:, k], name)
     ]
-    title = f"{numbers.name}, in years" if numbers.kind == "datetime" else numbers.name
-    layout: Chart = {
-        "xaxis": {"title": {"text": title}},
-        "yaxis": {"title": {"text": f"mean prediction{unit}"}},
-        "showlegend": len(data) > 2,
-    }
+    column, outcome = (
+        {"title": {"text": numbers.name}},
+        {"title": {"text": f"mean prediction{unit}"}},
+    )
+    for entry in [one for one in data if one.get("fill")][1:]:
+        entry["showlegend"] = False  # one key for the spread of all classes
+    layout: Chart = {"xaxis": column, "yaxis": outcome, "showlegend": len(data) > 2}
+    if numbers.kind == "categorical":
+        layout |= {"xaxis": outcome, "yaxis": column | {"type": "category"}}
+        layout["yaxis"] |= {"range": [len(numbers.values) - 0.5, -0.5], "showgrid": False}
+    elif numbers.kind == "datetime":
+        layout["xaxis"] |= _dates(numbers.values[~numbers.is_missing])
     return {"data": data, "layout": layout}
 
 
@@ -141,7 +148,10 @@ def _curve(numbers: Effect, mean: Any, spread: Any, name: str) -> list[Chart]:
     band |= {"line": {"width": 0}, "fillcolor": "rgba(138,147,160,0.3)", "hoverinfo": "skip"}
     line: Chart = {"type": "scatter", "mode": "lines+markers", "x": x, "y": y}
     line |= {"name": name or "mean prediction", "customdata": s, "marker": {"size": 5}}
-    line["hovertemplate"] = "%{x:.4g}<br>%{y:.4g} ± %{customdata:.2g}"
+    if numbers.kind == "datetime":
+        line["text"] = [str(day) for day in numbers.values[known].astype("M8[D]")]
+    at = "%{text}" if numbers.kind == "datetime" else "%{x:.4g}"
+    line["hovertemplate"] = at + "<br>%{y:.4g} ± %{customdata:.2g}"
     found = [band, line]
     if (~known).any() and len(x):
         flat: Chart = {"type": "scatter", "mode": "lines", "x": x[[0, -1]]}
@@ -151,17 +161,36 @@ def _curve(numbers: Effect, mean: Any, spread: Any, name: str) -> list[Chart]:
 
 
 def _levels(numbers: Effect, mean: Any, spread: Any, name: str) -> list[Chart]:
-    """A bar for each level, and one for missing cells."""
+    """A point for each level, and one for missing cells."""
     names = ["missing" if value is None else str(value) for value in numbers.values]
-    bars: Chart = {"type": "bar", "x": names, "y": mean, "name": name or "mean prediction"}
-    bars |= {"error_y": {"array": spread}, "hovertemplate": "%{x}<br>%{y:.4g}"}
-    return [bars]
+    points: Chart = {"type": "scatter", "mode": "markers", "marker": {"size": 9}}
+    points |= {"x": mean, "y": names, "name": name or "mean prediction"}
+    points |= {"error_x": {"array": spread}, "hovertemplate": "%{y}<br>%{x:.4g}"}
+    return [points]
 
 
 def _numbers(values: Any, kind: str) -> Any:
-    if kind != "datetime":
-        return values.astype(np.float64)
-    return 1970 + values.astype("M8[s]").astype(np.float64) / (365.2425 * 86_400)
+    return values.astype("M8[s]" if kind == "datetime" else np.float64).astype(np.float64)
+
+
+def _dates(values: Any, most: int = 5) -> Chart:
+    """Ticks of an axis of dates: at most this many beginnings of years, of months or of days.
+
+    Examples
+    --------
+    >>> _dates(np.array(["2019-06-01", "2021-03-01"], "M8[D]"))["ticktext"]
+    ['2019-06', '2019-11', '2020-04', '2020-09', '2021-02']
+    """
+    days = values.astype("M8[s]")
+    first, last = days.min(), days.max()
+    for unit in ("Y", "M", "D"):
+        start, end = first.astype(f"M8[{unit}]"), last.astype(f"M8[{unit}]")
+        if end - start >= 3 or unit == "D":
+            break
+    start += start < first
+    every = -(-(int((end - start).astype(int)) + 1) // most)
+    ticks = np.arange(start, end + 1, max(every, 1))
+    return {"tickvals": _numbers(ticks, "datetime"), "ticktext": [str(tick) for tick in ticks]}
 
 
 def add_effects(page: Page, found: Effects, unit: str = "") -> None:
@@ -171,12 +200,14 @@ def add_effects(page: Page, found: Effects, unit: str = "") -> None:
         f"Mean {found.output} of {found.n_rows} test rows with one column set to the same value in "
         f"all of them. Bands and strokes are the deviation over {found.n_models} models."
     )
+    if found.output_names is not None and len(found.output_names) > _MOST_OUTPUTS:
+        section.text(f"The first {_MOST_OUTPUTS} of {len(found.output_names)} classes are shown.")
     own = f", in {unit}" if unit else f", {found.output}" if found.output != "prediction" else ""
     for effect in found.effects:
         section.chart(
             chart(effect, unit=own, outputs=found.output_names),
-            height=300,
-            caption=f"{effect.name}: {effect.share:.0%} of what moves predictions.",
+            height=90 + 24 * len(effect.values) if effect.kind == "categorical" else 300,
+            caption=f"{effect.name}: {100 * effect.share:.0f} % of what moves predictions.",
         )
     if found.interactions:
         section.table(

@@ -10,8 +10,9 @@ import numpy as np
 from adacap.estimators.targets import ClassCodec
 from adacap.report.prediction_figures import IntervalCoverage
 from adacap.report.scores import MethodScores, error_name, paired_difference
+from adacap.text import number
 
-__all__ = ["remarks"]
+__all__ = ["remarks", "speaks_for_model"]
 
 _FEW = 50  # test rows
 
@@ -36,10 +37,6 @@ def remarks(
     saved : fitted estimator, optional
         The model that is kept, where it is not the one that was scored.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -57,8 +54,24 @@ def remarks(
         *_intervals(coverage),
         *_training(saved),
         *_table(saved),
-        *(() if saved.scheme_ == "plain" else saved.capacity().remarks()),
+        *(saved.capacity().remarks() if speaks_for_model(saved.capacity()) else ()),
     ]
+
+
+def speaks_for_model(capacity: Any) -> bool:
+    """Whether readings of an output layer describe the model: at least half of it has that layer.
+
+    Parameters
+    ----------
+    capacity : Capacity
+
+    Returns
+    -------
+    bool
+    """
+    if capacity.scheme == "plain" or not capacity.n_features:
+        return False
+    return capacity.read_from is None or capacity.read_from.weight >= 0.5
 
 
 def _few_rows(own: MethodScores) -> Iterator[str]:
@@ -73,8 +86,8 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
     r2 = own.scores.get("R²", float("nan"))
     if r2 < 0:
         yield (
-            f"The model predicts worse than the mean of the test rows would (R² = {r2:.2f}): do "
-            "not use it as it is."
+            "The model predicts worse than the mean of the test rows would "
+            f"(R² = {number(r2, 2)}): do not use it as it is."
         )
     elif r2 < 0.5:
         yield (
@@ -101,20 +114,32 @@ def _signal(estimator: Any, own: MethodScores) -> Iterator[str]:
 
 def _against(own: MethodScores, baselines: Sequence[MethodScores]) -> Iterator[str]:
     """Where another method is better, or not clearly worse: which one, and by how much."""
-    names = {"logistic ridge": "Logistic ridge", "random forest": "A random forest"}
-    names |= {"mean": "The mean", "class shares": "Predicting the class shares", "ridge": "Ridge"}
+    names = {"random forest": "a random forest", "mean": "the mean"}
+    names |= {"class shares": "predicting the class shares"}
+    near = []
     for other in baselines:
         error = error_name(own)
         found, name = paired_difference(own, other), names.get(other.method, other.method)
-        ours, theirs = own.scores[error], other.scores[error]
-        if theirs < ours:
+        ours, theirs = number(own.scores[error]), number(other.scores[error])
+        if other.scores[error] < own.scores[error]:
             how = "by more than chance explains: use it" if found.is_clear else "it may be chance"
-            yield f"{name} is better here: {error} {theirs:.4g} against {ours:.4g}; {how}."
+            yield f"{_upper(name)} is better here: {error} {theirs} against {ours}; {how}."
         elif not found.is_clear:
-            yield (
-                f"{name} is not clearly worse: {error} {theirs:.4g} against {ours:.4g}, which may "
-                f"be chance on {len(own.losses)} test rows."
-            )
+            near.append((name, theirs))
+    if near:
+        who, errors = (_listed(part) for part in zip(*near, strict=True))
+        yield (
+            f"{_upper(who)} {'is' if len(near) == 1 else 'are'} not clearly worse: {error} "
+            f"{errors} against {ours}, which may be chance on {len(own.losses)} test rows."
+        )
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:

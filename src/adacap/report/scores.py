@@ -72,10 +72,6 @@ def paired_difference(first: MethodScores, second: MethodScores) -> PairedDiffer
     ----------
     first, second : MethodScores
 
-    Returns
-    -------
-    PairedDifference
-
     Examples
     --------
     >>> a = MethodScores("a", {}, np.array([1.0, 2.0, 3.0]), 0.0)
@@ -115,10 +111,6 @@ def model_scores(estimator: Any, X: Any, y: Any) -> MethodScores:
     estimator : fitted AdaCapRegressor or AdaCapClassifier
     X, y : test rows
 
-    Returns
-    -------
-    MethodScores
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -155,10 +147,6 @@ def baseline_scores(
     random_state : int, default=0
     sample_weight : array-like of shape (n_train,), optional
         Of the training rows.
-
-    Returns
-    -------
-    list of MethodScores
 
     Examples
     --------

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from adacap.estimators._capacity_text import source_of
 from adacap.estimators.held_out import N_PERMUTATIONS
 from adacap.explain.importance import Importance
 from adacap.page import Column, Page, Section
 from adacap.report.about import About
 from adacap.report.charts import chart, fit_paths_chart, scores_chart
 from adacap.report.facts import columns_table, facts, settings_table, versions_table
+from adacap.report.remarks import speaks_for_model
 from adacap.report.scores import MethodScores, sorted_scores
 from adacap.report.training_figures import (
     capacity_paths,
@@ -18,6 +20,7 @@ from adacap.report.training_figures import (
     learning_dynamics,
     weight_clusters,
 )
+from adacap.text import number
 
 __all__ = [
     "add_blend",
@@ -46,7 +49,6 @@ _NO_HEAD = (
 )
 
 
-_NO_LAYER = "The model has neither nets nor a kernel: there is no output layer to read."
 _KINDS = {
     "nets": "nets",
     "kernel": "kernel",
@@ -64,7 +66,7 @@ def add_summary(
     section = page.section("At a glance", name="summary").text(told)
     shown: dict[str, object] = {"file": about.data, "target": ", ".join(about.targets)}
     shown = {name: value for name, value in shown.items() if value}
-    shown |= {f"test {name}": f"{value:.4g}" for name, value in own.scores.items()}
+    shown |= {f"test {name}": number(value) for name, value in own.scores.items()}
     section.facts(shown | {"test rows": len(own.losses)})
     section.text(scored)
     for remark in remarks:
@@ -81,10 +83,7 @@ def add_scores(
     rows = sorted_scores([own, *baselines])
     columns = [
         Column("method"),
-        *(
-            Column(name, "number", _digits(name), help=_MEANS[name.split()[0]])
-            for name in own.scores
-        ),
+        *(Column(name, "number", _digits(name), help=_meaning(name)) for name in own.scores),
     ]
     columns.append(Column("seconds to fit", "number", 2))
     section.table(columns, [[row.method, *row.scores.values(), row.fit_seconds] for row in rows])
@@ -102,6 +101,15 @@ def add_scores(
     )
 
 
+def _meaning(score: str) -> str:
+    unit = (
+        "standard deviations of each target"
+        if "standardised" in score
+        else "the unit of the target"
+    )
+    return _MEANS[score.split()[0]].replace("the unit of the target", unit)
+
+
 def _digits(score: str) -> int | None:
     """Digits after the point of a score without a unit; the others are of any size."""
     return None if score.startswith(("RMSE", "MAE")) else 4
@@ -110,7 +118,7 @@ def _digits(score: str) -> int | None:
 def add_trained(page: Page, estimator: Any, n_test: int) -> None:
     """Rows, columns and what became of them."""
     section = page.section("What was trained on what", name="trained")
-    section.text("This and the next three parts are about the model that is kept.")
+    section.text("This part and those below are about the model that is kept.")
     section.facts(facts(estimator, n_test))
     section.table(
         ["column", Column("kind", filter=True), Column("treatment"), Column("became", "long")],
@@ -150,11 +158,10 @@ def add_blend(page: Page, estimator: Any) -> None:
 
 
 def add_learning(page: Page, estimator: Any) -> None:
-    """Scores per iteration."""
-    section = page.section("Learning dynamics", name="learning")
+    """Scores per iteration; nothing for a model without nets."""
     if not len(estimator.history_):
-        section.text("The model has no nets, and so no iterations to show.")
         return
+    section = page.section("Learning dynamics", name="learning")
     numbers = learning_dynamics(estimator)
     caption = (
         "Score of the rows trained on and of the rows held out, per iteration; iteration "
@@ -173,20 +180,27 @@ def add_learning(page: Page, estimator: Any) -> None:
 
 
 def add_capacity(page: Page, estimator: Any, about: About) -> None:
-    """λ, degrees of freedom and single rows."""
-    section = page.section("Capacity", name="capacity")
+    """λ, degrees of freedom and single rows; nothing for a model of trees and ridge alone."""
     numbers, capacity = capacity_paths(estimator), estimator.capacity()
-    if capacity.effective_dof is None:
-        section.text(_NO_HEAD if capacity.n_features else _NO_LAYER)
+    if not capacity.n_features:
         return
+    section = page.section("Capacity", name="capacity")
+    if capacity.effective_dof is None:
+        section.text(_NO_HEAD)
+        return
+    if capacity.read_from is not None:
+        section.text(f"Read from {source_of(capacity.read_from)}.")
+    if not speaks_for_model(capacity):
+        for remark in capacity.remarks():
+            section.note(remark)
     shown = {
-        "degrees of freedom": f"{capacity.effective_dof:.4g} of {capacity.n_features}",
+        "degrees of freedom": f"{number(capacity.effective_dof)} of {capacity.n_features}",
         "per row": f"{capacity.dof_per_row:.3g}",
         "λ": f"{capacity.lam:.4g}",
         "λ per row": f"{capacity.lambda_per_row:.3g}",
     }
     if capacity.press_r2 is not None:
-        shown["PRESS R²"] = f"{capacity.press_r2:.4g}"
+        shown["PRESS R²"] = number(capacity.press_r2)
     if len(capacity.leverage):
         shown["largest leverage"] = f"{capacity.leverage.max():.3g}"
     section.facts(shown)
@@ -218,21 +232,22 @@ def _add_rows(section: Section, capacity: Any, about: About) -> None:
 
 
 def add_memorisation(page: Page, estimator: Any) -> None:
-    """True-label against permuted-label fit."""
-    section = page.section("Truth against noise", name="memorisation")
+    """True-label against permuted-label fit; nothing where neither was read."""
     numbers, held = label_fits(estimator), estimator.capacity().holdout_p_value
+    if numbers is None and held is None:
+        return
+    section = page.section("Truth against noise", name="memorisation")
     if numbers is None:
-        if held is not None:
-            section.facts({"p-value on held-out rows": _p_value(held)})
+        section.facts({"p-value on held-out rows": _p_value(held)})
         section.text(
             "On rows held out of training, predictions are compared with the labels and with the "
             "labels in random order. More needs a closed-form output layer."
         )
         return
     shown = {
-        "fit of the labels": f"{numbers.true:.4g}",
-        "fit of permuted labels": f"{numbers.permuted.mean():.4g}",
-        "memorisation gap": f"{numbers.gap:.4g}",
+        "fit of the labels": number(numbers.true),
+        "fit of permuted labels": number(numbers.permuted.mean()),
+        "memorisation gap": number(numbers.gap),
         "p-value given the features": _p_value(numbers.p_value, len(numbers.permuted)),
     }
     if held is not None:
@@ -248,9 +263,10 @@ def add_memorisation(page: Page, estimator: Any) -> None:
     paths = fit_paths_chart(numbers)
     if paths is not None:
         section.chart(paths, height=340, caption="Both fits along training, on the minibatch.")
+    honest = "" if held is None else "; the one on rows held out is the honest test"
     section.text(
-        "The features were trained on these labels, so the first p-value is small even for pure "
-        "noise once the net has learned it by heart; the one on rows held out is the honest test. "
+        "The features were trained on these labels, so the p-value given them is small even for "
+        f"pure noise that was learned by heart{honest}. "
         f"{len(numbers.permuted)} permutations cannot show a p-value below "
         f"{1 / (len(numbers.permuted) + 1):.2g}."
     )
@@ -277,7 +293,7 @@ def add_importance(page: Page, numbers: Importance | None, unit: str = "") -> No
     section.chart(
         chart(numbers, unit=unit),
         height=90 + 24 * min(25, len(numbers.names)),
-        caption=f"Increase of the {numbers.loss}, which is {numbers.baseline:.4g} with nothing "
+        caption=f"Increase of the {numbers.loss}, which is {number(numbers.baseline)} with nothing "
         f"shuffled, when a column is shuffled: mean of {numbers.n_repeats} shuffles and standard "
         f"error, on {numbers.n_rows} test rows. Columns that say the same share the credit.",
     )
@@ -286,12 +302,11 @@ def add_importance(page: Page, numbers: Importance | None, unit: str = "") -> No
 
 
 def add_clusters(page: Page, estimator: Any) -> None:
-    """Structure of the last hidden layer."""
-    section = page.section("Structure of the last hidden layer", name="clusters")
+    """Structure of the last hidden layer; nothing without a linear layer of a net."""
     numbers = weight_clusters(estimator)
     if numbers is None:
-        section.text("There is no linear layer of a net whose units could be compared.")
         return
+    section = page.section("Structure of the last hidden layer", name="clusters")
     section.facts(
         {
             "units of the layer": numbers.n_units,

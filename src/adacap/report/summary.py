@@ -10,7 +10,8 @@ import numpy as np
 from adacap.estimators.targets import ClassCodec
 from adacap.report.about import About
 from adacap.report.prediction_figures import IntervalCoverage
-from adacap.report.scores import MethodScores, sorted_scores
+from adacap.report.scores import MethodScores, error_name, sorted_scores
+from adacap.text import number
 
 __all__ = ["how_scored", "summary"]
 
@@ -34,10 +35,6 @@ def summary(
         Of the model on test rows.
     baselines : sequence of MethodScores
     coverage : IntervalCoverage, optional
-
-    Returns
-    -------
-    str
     """
     what = " and ".join(about.targets) or "the target"
     n_columns = estimator.n_features_in_
@@ -85,12 +82,12 @@ def _quality(estimator: Any, own: MethodScores, baselines: Sequence[MethodScores
             )
         return
     name = next(key for key in own.scores if key.startswith("MAE"))
-    off = f"On {n}, it was off by {own.scores[name]:.4g} on average"
     unit = "" if name == "MAE" else " standard deviations"
+    off = f"On {n}, it was off by {number(own.scores[name])}{unit} on average"
     if constant is None:
-        yield f"{off}{unit}."
+        yield f"{off}."
     else:
-        yield f"{off}{unit}; the mean each time would be off by {constant.scores[name]:.4g}."
+        yield f"{off}; the mean each time would be off by {number(constant.scores[name])}."
     r2 = own.scores["R²"]
     if np.isfinite(r2) and r2 > 0:
         yield f"It explains {100 * r2:.0f} % of the variance."
@@ -101,10 +98,11 @@ def _place(own: MethodScores, baselines: Sequence[MethodScores]) -> Iterator[str
         return
     order = [row.method for row in sorted_scores([own, *baselines])]
     place, n = order.index(own.method) + 1, len(order)
+    error = error_name(own)
     if place == 1:
-        yield f"It has the smallest error of the {n} methods compared."
+        yield f"Its {error} is the smallest of the {n} methods compared."
     else:
-        yield f"Of the {n} methods compared, its error is number {place}; {order[0]} is first."
+        yield f"Of the {n} methods compared, its {error} is number {place}; {order[0]} is first."
 
 
 def _intervals(coverage: IntervalCoverage | None) -> Iterator[str]:

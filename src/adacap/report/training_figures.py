@@ -73,10 +73,6 @@ def learning_dynamics(estimator: Any) -> LearningDynamics:
     ----------
     estimator : fitted AdaCapRegressor or AdaCapClassifier
 
-    Returns
-    -------
-    LearningDynamics
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -159,10 +155,6 @@ def capacity_paths(estimator: Any) -> CapacityPaths | None:
     ----------
     estimator : fitted AdaCapRegressor or AdaCapClassifier
 
-    Returns
-    -------
-    CapacityPaths or None
-
     Examples
     --------
     >>> from adacap import AdaCapRegressor
@@ -229,10 +221,6 @@ def label_fits(estimator: Any) -> LabelFits | None:
     Parameters
     ----------
     estimator : fitted AdaCapRegressor or AdaCapClassifier
-
-    Returns
-    -------
-    LabelFits or None
 
     Examples
     --------

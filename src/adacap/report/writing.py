@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from adacap.estimators.targets import ClassCodec
@@ -22,6 +23,8 @@ from adacap.report.scores import baseline_scores, model_scores
 from adacap.report.summary import how_scored, summary
 
 __all__ = ["build_report", "write_report"]
+
+_MOST_SHUFFLES = 250  # of columns, for their importance: fewer each where there are many
 
 
 def build_report(
@@ -112,7 +115,10 @@ def build_report(
         numbers = predictions(scorer, X_test, y_test, coverage)
         prediction_sections.add_predictions(page, scorer, X_test, y_test, numbers, about)
         prediction_sections.add_intervals(page, covered, numbers.reason)
-    importance = permutation_importance(scorer, X_test, y_test, random_state=random_state)
+    n_repeats = int(np.clip(_MOST_SHUFFLES // estimator.n_features_in_, 2, 5))
+    importance = permutation_importance(
+        scorer, X_test, y_test, n_repeats=n_repeats, random_state=random_state
+    )
     sections.add_importance(page, importance, unit)
     if importance is not None:
         found = effects(scorer, X_test, random_state=random_state)
@@ -140,15 +146,8 @@ def write_report(
     y_test: Any,
     path: str | os.PathLike[str] = "report.html",
     *,
-    X_train: Any = None,
-    y_train: Any = None,
-    sample_weight: Any = None,
-    title: str | None = None,
-    coverage: float = 0.9,
-    random_state: int = 0,
-    scored_by: Any = None,
-    about: About | None = None,
     force: bool = False,
+    **options: Any,
 ) -> Path:
     """Write a page about a fitted model and its predictions of test rows.
 
@@ -162,23 +161,10 @@ def write_report(
     X_test, y_test : array-like or frame
         Rows that ``fit`` has not seen.
     path : str or path-like, default="report.html"
-    X_train, y_train : optional
-        What the estimator was fitted on: simple methods are trained on it for comparison, and left
-        out without it.
-    sample_weight : array-like of shape (n_train,), optional
-        Weights of these rows; scores count every test row once.
-    title : str, optional
-    coverage : float, default=0.9
-        Of the intervals drawn.
-    random_state : int, default=0
-        Of the baselines and shuffles.
-    scored_by : fitted estimator of the same kind, optional
-        Where ``estimator`` was fitted on all rows, test rows included: one of the same settings
-        that was fitted without them. All scores, predictions and intervals of the page are from it.
-    about : About, optional
-        Names of the file and the target, and numbers of the rows in the file.
     force : bool, default=False
         Replace a file that exists.
+    **options
+        Of :func:`build_report`, such as ``X_train`` and ``y_train``.
 
     Returns
     -------
@@ -203,20 +189,7 @@ def write_report(
     True
     """
     check_writable(path, force)
-    page = build_report(
-        estimator,
-        X_test,
-        y_test,
-        X_train=X_train,
-        y_train=y_train,
-        sample_weight=sample_weight,
-        title=title,
-        coverage=coverage,
-        random_state=random_state,
-        scored_by=scored_by,
-        about=about,
-    )
-    return page.write(path, force=force)
+    return build_report(estimator, X_test, y_test, **options).write(path, force=force)
 
 
 def _title(estimator: Any, about: About) -> str:

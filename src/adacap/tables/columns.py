@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
@@ -30,8 +31,10 @@ __all__ = [
     "place_of",
     "read_column",
     "refuse_empty",
+    "refuse_no_table",
     "refuse_sparse",
     "string_names",
+    "unmasked",
 ]
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
@@ -152,11 +155,17 @@ def as_array(X: Any) -> Array:
     except UnicodeDecodeError:  # text beside bytes that are not ASCII
         array = np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
-        array = array.astype(object)
-        array[np.ma.getmaskarray(X)] = None
+        array = unmasked(X)
     if array.dtype.kind in "US" and isinstance(X, list | tuple):
         array = np.asarray(X, dtype=object)  # NumPy has spelled out the numbers: undo
     _refuse_shape(array)
+    return array
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> Array:
+    """A masked array as objects, with None where it is masked."""
+    array = np.asarray(values).astype(object)
+    array[np.ma.getmaskarray(values)] = None
     return array
 
 
@@ -295,6 +304,21 @@ def refuse_sparse(X: Any) -> None:
         raise TypeError(
             f"Sparse data was passed as {type(X).__name__}, but dense data is required. "
             "Use X.toarray() to convert it to a dense array."
+        )
+
+
+def refuse_no_table(X: Any) -> None:
+    """Refuse the name of a file and a single column, and say what to pass instead."""
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X must be a table, got the text {str(X)!r}. If that is a file, read it first: "
+            f"adacap.files.open_table({str(X)!r}).read()"
+        )
+    if hasattr(X, "to_frame") and getattr(X, "ndim", 1) == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: a {type(X).__name__} of {len(X)} values. "
+            "Reshape your data: X.to_frame() is a table of one column, table[i:i+1] one of the "
+            "row i."
         )
 
 

@@ -18,6 +18,7 @@ from adacap.tables.columns import (
     read_column,
     refuse_empty,
     string_names,
+    unmasked,
 )
 
 __all__ = ["Frame", "read_frame"]
@@ -57,7 +58,7 @@ def read_frame(X: Any) -> Frame | None:
         return None
     labels, entries = series
     names = string_names(labels)
-    arrays = [_values(entry) for entry in entries]
+    arrays = [_read(entry, place_of(names, j)) for j, entry in enumerate(entries)]
     _check_lengths(arrays, names)
     columns = (
         read_column(array, place_of(names, j), _has_levels(entry))
@@ -85,8 +86,9 @@ def _series(X: Any) -> tuple[list[Any], list[Any]] | None:
         return names, [X.column(j) for j in range(len(names))]
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = _distinct(X.columns)
-        rows = getattr(X, "iloc", None)
-        return names, [X[name] if rows is None else rows[:, j] for j, name in enumerate(names)]
+        if hasattr(X, "iloc"):  # pandas: its quickest way to the columns
+            return names, [column for _, column in X.items()]
+        return names, [X[name] for name in names]
     return None
 
 
@@ -119,7 +121,22 @@ def _has_levels(series: Any) -> bool:
     return str(_dtype_of(series)).lower().startswith(_LEVEL_TYPES)
 
 
+def _read(series: Any, place: str) -> Array:
+    """Values of a series, refused by name where its library has none that NumPy knows."""
+    try:
+        return _values(series)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        raise TypeError(
+            f"Cannot read {place}, of type {_dtype_of(series)}: {error}. Convert that column to "
+            "text or numbers."
+        ) from error
+
+
 def _values(series: Any) -> Array:
+    if isinstance(series, np.ma.MaskedArray):
+        return unmasked(series)
     if _has_levels(series):
         # arrow turns the nulls of a dictionary column into its last level
         cells = series.to_pylist() if hasattr(series, "to_pylist") else series.to_list()

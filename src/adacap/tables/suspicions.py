@@ -1,4 +1,4 @@
-"""What makes scores too good, or a target hard: leaks, ids, outliers, long tails; in sentences."""
+"""What makes scores too good or worse: leaks, ids, codes for missing, outliers; in sentences."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _IN_ORDER = 0.95
 _NEAR = 3.0  # interquartile ranges from the quartiles
 _FAR = 10.0
 _SHOWN = 5
+_CODES = (-1.0, *(sign * n for n in (9, 99, 999, 9999, 99999) for sign in (-1.0, 1.0)))
 
 
 def doubts_of_columns(
     columns: Sequence[Column], names: Sequence[str], y: npt.NDArray[Any], is_class: bool
 ) -> list[str]:
-    """Sentences about columns that predict the target almost perfectly by themselves.
+    """Sentences about columns that alone predict the target, and about codes for missing cells.
 
     Parameters
     ----------
@@ -51,8 +52,27 @@ def doubts_of_columns(
     targets = _targets(y[rows], is_class)
     found: list[str] = []
     for name, column in zip(names, columns, strict=True):
+        found += _codes(column.take(rows), name)
         found += _doubts(column.take(rows), name, targets, is_class)
     return found
+
+
+def _codes(column: Column, name: str) -> Iterator[str]:
+    """A value such as −999 that stands apart from the others, in three cells or more."""
+    if column.kind != "numeric":
+        return
+    x = column.numbers()[~column.missing]
+    for code in {x.min(), x.max()} & set(_CODES) if len(x) else ():
+        others, n = x[x != code], int((x == code).sum())
+        if n < 3 or len(np.unique(others)) < 3:
+            continue
+        low, high = others.min(), others.max()
+        if max(low - code, code - high) > 2 * (high - low):
+            yield (
+                f"Column {name!r} is {code:g} in {n:,} cells, far from the others ({low:g} to "
+                f"{high:g}). If that stands for a missing value, leave these cells empty: it is "
+                "read as a number."
+            )
 
 
 def _tame(y: Floats) -> list[Floats]:
@@ -154,7 +174,10 @@ def _r2(y: npt.NDArray[Any], told: npt.NDArray[Any]) -> float:
 
 
 def doubts_of_target(
-    y: npt.NDArray[Any], name: str, numbers: npt.NDArray[Any] | None = None
+    y: npt.NDArray[Any],
+    name: str,
+    numbers: npt.NDArray[Any] | None = None,
+    transform: str | None = None,
 ) -> list[str]:
     """Sentences about a numeric target that is hard to learn as it is, with what to do.
 
@@ -164,6 +187,8 @@ def doubts_of_target(
     name : str
     numbers : ndarray of int, optional
         What each row is called; its position by default.
+    transform : str, optional
+        The ``target_transform`` of the model; with one, no word on the logarithm.
 
     Examples
     --------
@@ -175,11 +200,12 @@ def doubts_of_target(
     if len(y) < _LEAST_ROWS:
         return []
     if _looks_log_normal(y):
+        if transform not in (None, "none"):
+            return []
         return [
             f"The target {name!r} looks log-normal: all values are above 0, most are small and a "
-            "few large. Its logarithm may be easier to learn: in Python sklearn.compose."
-            "TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp); for a file, add "
-            "a column with the logarithm and predict that one."
+            "few large. Its logarithm may be easier to learn: target_transform='auto' tries that "
+            "out of fold (--target-transform auto on the command line)."
         ]
     low, high = np.quantile(y, [0.25, 0.75])
     far = np.flatnonzero((y < low - _FAR * (high - low)) | (y > high + _FAR * (high - low)))

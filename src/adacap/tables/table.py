@@ -24,6 +24,7 @@ from adacap.tables.columns import (
     infinity_error,
     place_of,
     read_column,
+    refuse_no_table,
     refuse_sparse,
 )
 from adacap.tables.containers import read_frame
@@ -279,6 +280,7 @@ def read_table(X: Any) -> Table:
         _refuse_infinity(table)
         return table
     refuse_sparse(X)
+    refuse_no_table(X)
     frame = read_frame(X)
     table = _read_array(X) if frame is None else Table(*frame)
     _refuse_infinity(table)

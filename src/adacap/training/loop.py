@@ -223,26 +223,26 @@ class _Best:
     def offer(self, step: int, scores: list[float] | None, loss: MLRLoss) -> None:
         """Keep the nets that beat their best; all of them when there is no score."""
         every = range(self.nets.k)
-        if scores is None:
-            better = [k for k in every if self.active[k]]
-        else:  # NaN beats nothing
-            better = [k for k in every if self.active[k] and scores[k] > self.score[k]]
+        score = self.score if scores is None else scores
+        is_better = [scores is None or score[k] > self.score[k] for k in every]  # NaN beats nothing
+        better = [k for k in every if self.active[k] and is_better[k]]
         for k in better:
-            self.score[k] = self.score[k] if scores is None else scores[k]
+            self.score[k] = score[k]
         chosen = better if self.kept else list(every)
         for k in chosen:
             self.step[k] = step
         for k in every:
             if self.active[k]:
                 self.n_steps[k] = step + 1
-        self._keep(chosen, [*self.nets.state().values(), loss.layer.coef, loss.layer.intercept])
+        if chosen:
+            state = self.nets.state().values()
+            self._keep(chosen, [*state, loss.layer.coef, loss.layer.intercept])
 
     def _keep(self, chosen: list[int], state: list[Tensor]) -> None:
-        if not self.kept:
-            self.kept = [tensor.clone() for tensor in state]
-        index = slice(None) if len(chosen) == self.nets.k else chosen
+        self.kept = self.kept or [tensor.clone() for tensor in state]
         for kept, tensor in zip(self.kept, state, strict=True):
-            kept[index] = tensor[index]
+            for k in chosen:
+                kept[k].copy_(tensor[k])
 
     def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
         """The nets at their best; one that ended early has no later history."""

@@ -107,7 +107,7 @@ def is_alive(owner: object, since: object) -> bool:
         os.kill(int(pid), 0)
     except PermissionError:  # of another user
         return True
-    except (OSError, OverflowError):
+    except (OSError, OverflowError, ValueError):  # the last of more than 4,300 digits
         return False
     return start == _start_of(int(pid))
 

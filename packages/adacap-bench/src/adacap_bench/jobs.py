@@ -39,6 +39,7 @@ STATUSES = ("ok", *FAILED, "imported")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Module paths when the first stores were written: a move changes no result, so no hash.
 _MOVED = {
+    "adacap.comparison.adapters.": "adacap.bench.methods.feasible.",
     "adacap.comparison.": "adacap.bench.methods.",
     "adacap_bench.reproduce.": "adacap.reproduce.",
     "adacap_bench.": "adacap.bench.",

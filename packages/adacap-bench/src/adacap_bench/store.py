@@ -7,6 +7,7 @@ needs memory shared between processes, which network file systems do not offer.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -17,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from adacap.exceptions import AdaCapError
 from adacap_bench.claims import Claim, Claims
 from adacap_bench.jobs import FAILED, Job, Record
-from adacap_bench.store_errors import MissingStoreError, StoreError, telling
 from adacap_bench.store_rows import (
     COLUMNS,
     IDENTITY,
@@ -30,10 +31,67 @@ from adacap_bench.store_rows import (
     to_row,
 )
 
+__all__ = [
+    "SCHEMA_VERSION",
+    "MissingStoreError",
+    "Store",
+    "StoreError",
+    "telling",
+]
+
+# SQLite's messages, and what to do about each; the first match is used.
+_WAYS_OUT = (
+    (("locked", "busy"), "Another program holds it. Wait until that is done, or end it."),
+    (("full", "disk i/o"), "The disk may be full. Free some space and run the command again."),
+    (("readonly", "read-only"), "It cannot be written. Name another file with --store."),
+    (("unable to open",), "It cannot be opened here. Check its folder, or copy it to another."),
+    (("not a database",), "It is not a store of benchmark results. Name another file."),
+)
+_DAMAGED = (
+    "It is not a store of benchmark results, or is damaged. Name another file with --store, or "
+    "save what can be read: sqlite3 FILE .recover."
+)
+
+
+class StoreError(AdaCapError):
+    """A file is not a store of results, or not one that this version can read."""
+
+
+class MissingStoreError(StoreError, FileNotFoundError):
+    """There is no store, or no folder to make one in."""
+
+
+@contextmanager
+def telling(path: Path) -> Iterator[None]:
+    """Turn an SQLite error into a StoreError that names the file and the way out.
+
+    Examples
+    --------
+    >>> with telling(Path("results.sqlite")):
+    ...     raise sqlite3.OperationalError("database is locked")
+    Traceback (most recent call last):
+    adacap_bench.store.StoreError: Cannot use results.sqlite: database is locked. Another
+    program holds it. Wait until that is done, or end it.
+    """
+    try:
+        yield
+    except sqlite3.IntegrityError:  # a record that no store can hold: a mistake of the caller's
+        raise
+    except sqlite3.Error as error:
+        text = str(error)
+        ways = [way for signs, way in _WAYS_OUT if any(sign in text.lower() for sign in signs)]
+        raise StoreError(f"Cannot use {path}: {text}. {(ways or [_DAMAGED])[0]}") from error
+    except (MemoryError, OverflowError, UnicodeError) as error:
+        what = str(error) or type(error).__name__
+        raise StoreError(f"Cannot use {path}: {what}. {_DAMAGED}") from error
+
+
+# --------------------------------------------------------------------------------- the store
+
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SCHEMA_VERSION", "MissingStoreError", "Store", "StoreError"]
 
 SCHEMA_VERSION = 1
 _APPLICATION = 0x41644361  # "AdCa" in the header of the file
@@ -107,6 +165,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = self._file = Path(path)
+        self._check_place()
         if read_only and not self.path.is_file():
             raise MissingStoreError(
                 f"There is no store at {self.path}. Make one with 'adacap bench run'."
@@ -122,9 +181,18 @@ class Store:
             self._db.close()
             raise
 
+    def _check_place(self) -> None:
+        """Refuse what cannot be a file."""
+        try:
+            os.path.realpath(self.path)  # refuses a name with a null character
+            if self.path.exists() and not self.path.is_file():
+                raise StoreError(f"{self.path} is a folder, a device or a pipe. Name a file.")
+        except (OSError, ValueError) as error:
+            raise StoreError(f"Cannot use {self.path}: {error}. Name another file.") from error
+
     def _connect(self, read_only: bool, options: str = "") -> sqlite3.Connection:
         mode = "ro" if read_only else "rwc"
-        address = f"{self._file.resolve().as_uri()}?mode={mode}{options}"
+        address = f"{Path(os.path.realpath(self._file)).as_uri()}?mode={mode}{options}"
         with telling(self.path):
             return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 

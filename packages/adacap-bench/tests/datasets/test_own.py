@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from adacap_bench.datasets import DataError, MissingDataError, find_suite, find_task, load_table
-from adacap_bench.datasets.sniff import sniff_kind, sniff_reader
+from adacap_bench.datasets.own import sniff_kind, sniff_reader
 
 HOUSES = "size,town,price\n" + "".join(f"{50 + i},t{i % 3},{i * 1.5}\n" for i in range(30))
 ENTRIES = """

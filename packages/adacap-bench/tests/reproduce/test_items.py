@@ -1,6 +1,7 @@
 """Every item of the ledger: its jobs exist, its summary can be made, its claims can fail."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from adacap_bench.reproduce import SCALES, find_items, items
 from adacap_bench.reproduce.drawing import _draw_panel
 from adacap_bench.reproduce.evidence import read_evidence
 from adacap_bench.reproduce.figure import Panel, Series
-from adacap_bench.reproduce.item import Row
+from adacap_bench.reproduce.item import Row, judged
 from adacap_bench.reproduce.registry import UnknownItemError
 from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.running import Machine, reproduce, write_all
@@ -152,3 +153,32 @@ def test_large_data_sets_have_splits_of_their_own_and_decide_nothing_then():
     claim = item.claims(rows)[0]
     assert decide([claim.effects]) == [True]
     assert "Seoul Bike: R² 0.500 at 0, -8.500 at 0.03 (5 splits, not judged)" in claim.evidence
+
+
+def test_a_study_in_pieces_is_judged_on_the_data_sets_that_are_far_enough():
+    """One that has a single setting so far keeps no claim from being decided on the others."""
+    from adacap_bench.reproduce.studies.mlr_numbers import NAMES, QSAR, SLUMP
+
+    study = items()["d6-dither"]
+    settings = (0.0, 0.01, 0.03, 0.1, 0.3)
+    rows = {}
+    for place, setting in enumerate(settings):
+        label = f"{NAMES[SLUMP]}, σ̃ {setting:g}"
+        values = {f"split {k}": 0.3 + 0.001 * (k + place) for k in range(12)}
+        rows[label] = Row(label, 0.3, n=12, values=values)
+    label = f"{NAMES[QSAR]}, σ̃ 0.03"
+    rows[label] = Row(label, 0.4, n=3, values={f"split {k}": 0.4 for k in range(3)})
+    assert [claim.verdict for claim in judged(study.claims(rows))] == ["reproduced"] * 2
+
+
+@pytest.mark.parametrize(("tasks", "has_number"), [(3, True), (2, False)])
+def test_a_mean_over_other_data_sets_has_no_number_of_the_paper_beside_it(
+    made_up, no_targets, tasks, has_number
+):
+    study = items()["d6-ablation"]
+    scale = study.scales["paper"]
+    some = replace(scale, splits=2, options={"tasks": scale["tasks"][:tasks]})
+    outcome = study.summarise(made_up(study, some), some)
+    assert {row.paper is not None for row in outcome.rows} == {has_number}
+    names = [one.name for one in outcome.figure.panels[0].series]
+    assert names == (["ours", "paper"] if has_number else ["ours"])

@@ -10,7 +10,7 @@ from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Row
 from adacap_bench.reproduce.ledger import with_paragraph
 from adacap_bench.reproduce.rejudging import rejudged
-from adacap_bench.reproduce.text import ledger_text, readme_text, record_text
+from adacap_bench.reproduce.text import HEADLINES, ledger_text, readme_text, record_text
 from adacap_bench.reproduce.verdicts import Effect
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -85,7 +85,7 @@ def test_a_table_has_paper_ours_difference_and_verdict():
 
 def test_the_ledger_names_what_failed_and_what_is_absent():
     text = ledger_text({"c8": evidence()}, ["c8", "c9"])
-    assert "Of 2 claims: 1 not reproduced, 1 reproduced." in text
+    assert "Of 2 claims: 1 reproduced, 1 not reproduced." in text
     assert "## What did not reproduce\n\n- c8: claim 1 — evidence 1 (effect -1 ± 0.1, 20" in text
     assert "Not run yet, or not kept: c9." in text
 
@@ -114,11 +114,41 @@ def test_the_paragraph_of_the_readme_is_that_of_the_records():
     assert with_paragraph(text, paragraph) == text
 
 
-def test_the_paragraph_counts_what_holds_what_does_not_and_what_waits():
-    text = readme_text({"c8": evidence(holds=(True, False, None))}, ["c8"])
-    assert "Of 3 claims" in text
-    assert "1 hold by two standard errors: claim 0 (c8). 1 fail: claim 1 (c8)." in text
-    assert "0 lie within their errors. The other 1 wait" in text
+def test_the_paragraph_counts_every_claim_and_tells_the_headlines_by_standing():
+    (item, said, words), *_ = HEADLINES
+    within = Effect(0.01, 0.1, 20)
+    claims = (Claim(said, (within,), ""), *evidence(holds=(True, False, None)).claims)
+    text = readme_text({item: evidence(item, claims=claims)}, [item, "c3"])
+    assert "Of 4 claims" in text
+    assert "1 hold by two standard errors, 1 fail, 1 lie within their errors, and 1 wait" in text
+    assert f"Within their errors, neither shown nor refuted: {words};" not in text
+    assert f"Within their errors, neither shown nor refuted: {words}. Not decided yet: " in text
+
+
+def test_the_paragraph_is_ten_lines_at_most_whatever_the_verdicts():
+    text = readme_text({}, [*items()])
+    assert all(words in text for _, _, words in HEADLINES)
+    assert (
+        len(with_paragraph("<!-- ledger: begin --><!-- ledger: end -->", text).splitlines()) <= 12
+    )
+
+
+def test_every_headline_is_a_claim_of_its_item():
+    records = read_folder(DOCS / "reproduction")
+    for item, said, _ in HEADLINES:
+        assert item in items()
+        if item in records:
+            assert said in {claim.text for claim in records[item].claims}
+
+
+def test_a_claim_within_its_error_is_not_one_that_waits():
+    claims = [
+        Claim("near", (Effect(0.01, 0.1, 20),), ""),
+        Claim("few", (Effect(0.01, 0.1, 5),), ""),
+    ]
+    text = ledger_text({"c8": evidence(claims=tuple(claims))}, ["c8"])
+    assert "## What lies within its error\n\n- c8: near" in text
+    assert "## What waits for more experiments\n\n- c8: few" in text
 
 
 def test_a_readme_without_marks_is_refused(tmp_path):

@@ -56,12 +56,15 @@ class Graph:
             self._made[key] = make()
         return self._made[key]
 
-    def largest(self, x: str, k: int) -> tuple[str, str]:
-        """The k largest rows of every column in descending order, and their positions."""
+    def median(self, x: str, n: int) -> str:
+        """Median along the first axis, of size n."""
         names = self._name("TopK"), self._name("TopK")
+        k = n // 2 + 1
         count = self.constant([k], np.int64)
         self._add("TopK", (x, count), names, "", {"axis": 0, "largest": 1, "sorted": 1})
-        return names
+        place = self.constant([k - 1] if n % 2 else [k - 2, k - 1], np.int64)
+        return self.call("ReduceMean", self.call("Gather", names[0], place, axis=0),
+                         axes=[0], keepdims=0)  # fmt: skip
 
     def call(
         self, operator: str, *inputs: str, output: str | None = None, **attributes: Any

@@ -1,11 +1,7 @@
-"""The end of a graph of regression: prediction intervals, and the way back from transforms.
-
-CV+ bounds are the largest sums of fold outputs and errors.
-"""
+"""The end of a graph of regression: prediction intervals, and the way back from transforms."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +12,7 @@ import numpy.typing as npt
 from adacap.conformal import conformal_quantile, least_rows
 from adacap.estimators._base import AdaCapBase
 from adacap.estimators.bounds import check_shares
-from adacap.estimators.intervals import Errors, FoldErrors, IntervalData
+from adacap.estimators.intervals import FoldErrors, IntervalData
 from adacap.estimators.transforms import TargetTransform
 from adacap.modelfile.onnx.graph import Graph
 from adacap.modelfile.onnx.network import each_of, fold_outputs
@@ -25,7 +21,6 @@ from adacap.widths import FARTHEST, Widths
 __all__ = ["back", "bounds", "check_coverage", "inverse"]
 
 Floats = npt.NDArray[np.float64]
-_SLACK = 1e-9  # as in adacap.conformal
 
 
 def check_coverage(model: AdaCapBase, coverage: Any) -> list[float]:
@@ -72,27 +67,27 @@ def bounds(
     method = data.resolve("auto")
     errors = data.errors(method)
     values = np.abs(errors.over_scale(is_adaptive=True))
+    quantile = conformal_quantile(values, level, errors.weight)
+    is_adaptive = errors.scale is not None
+    if data.inflation is not None and method == "loo":
+        quantile = quantile * data.inflation
+    half = graph.constant(quantile)
     if method == "cv+":
         assert isinstance(errors, FoldErrors)
-        folds = fold_outputs(graph, x, model, shape)
-        return _of_folds(graph, folds, _scale(graph, x, model, shape), errors, values, level)
-    half = graph.constant(conformal_quantile(values, level, errors.weight) * _factor(data, method))
-    if errors.scale is not None:
+        n_folds, centre = int(errors.fold.max()) + 1, fold_outputs(graph, x, model, shape)
+        if is_adaptive:
+            half = graph.call("Mul", _scale(graph, x, model, shape), half)
+        ends = [graph.call(sign, centre, half) for sign in ("Sub", "Add")]
+        return graph.median(ends[0], n_folds), graph.median(ends[1], n_folds)
+    if is_adaptive:
         logs = graph.call("Log", _scale(graph, x, model, shape))
         mean = graph.call("ReduceMean", logs, axes=[0], keepdims=0)
         half = graph.call("Mul", graph.call("Exp", mean), half)
     return graph.call("Sub", output, half), graph.call("Add", output, half)
 
 
-def _factor(data: IntervalData, method: str) -> Any:
-    return data.inflation if method == "loo" else 1.0
-
-
 def _scale(graph: Graph, x: str, model: Any, shape: Sequence[int]) -> str:
-    """Scale ``(K, n, c)`` of rows under each fold; 1 where all have the same width."""
-    widths = model.intervals_.widths
-    if widths is None:
-        return graph.constant(np.ones((int(model.intervals_.folds.fold.max()) + 1, 1, 1)))
+    """Scale ``(K, n, c)`` of rows under each fold."""
     return graph.once(("scale",), lambda: _make_scale(graph, x, model, shape))
 
 
@@ -106,58 +101,12 @@ def _make_scale(graph: Graph, x: str, model: Any, shape: Sequence[int]) -> str:
     slope = formula.slope * formula.power[1]
     first = call("Mul", z, constant(slope[:, :1]))
     second = call("Mul", call("Abs", z), constant(slope[:, 1:]))
-    return call("Exp", call("Sum", by_trees, first, second, constant(-formula.shift)))
-
-
-def _of_folds(
-    graph: Graph, folds: str, scale: str, errors: FoldErrors, values: Floats, level: float
-) -> tuple[str, str]:
-    lower, upper = [], []
-    for j, column in enumerate(values.T):
-        centre = graph.call("Gather", folds, graph.constant(j, np.int64), axis=2)
-        own = j if errors.scale is not None else 0
-        width = graph.call("Gather", scale, graph.constant(own, np.int64), axis=2)
-        chosen = _Largest(column, errors, level)
-        upper.append(chosen.sum(graph, centre, width))
-        turned = graph.call("Neg", centre)
-        lower.append(graph.call("Neg", chosen.sum(graph, turned, width)))
-    ends = [graph.call("Concat", *part, axis=1) for part in (lower, upper)]
-    return graph.call("Min", *ends), graph.call("Max", *ends)
-
-
-class _Largest:
-    """Errors of one target that the bound of a level can rest on, and how many lie beyond it."""
-
-    def __init__(self, column: Floats, errors: Errors, level: float) -> None:
-        assert isinstance(errors, FoldErrors)
-        weight = np.ones(len(column)) if errors.weight is None else errors.weight
-        total = float(weight.sum())
-        rank = (total + 1) * level * (1 - _SLACK)
-        self.beyond, self.is_even = total - rank, errors.weight is None
-        most = len(column) - math.ceil(rank) + 1 if self.is_even else len(column)
-        order = np.argsort(-column, kind="stable")
-        kept = [order[errors.fold[order] == k][:most] for k in np.unique(errors.fold)]
-        index = np.concatenate(kept)
-        self.values, self.fold, self.weight = column[index], errors.fold[index], weight[index]
-        self.n_beyond = min(most, len(index))
-
-    def sum(self, graph: Graph, centre: str, width: str) -> str:
-        """``(n, 1)``: the sum of output and error that the right share of errors lies beyond."""
-        call, constant = graph.call, graph.constant
-        fold = constant(self.fold, np.int64)
-        scaled = call("Mul", call("Gather", width, fold, axis=0), constant(self.values[:, None]))
-        sums = call("Add", call("Gather", centre, fold, axis=0), scaled)
-        largest, place = graph.largest(sums, self.n_beyond)
-        if self.is_even:
-            row = call("Gather", largest, constant([self.n_beyond - 1], np.int64), axis=0)
-        else:
-            weight = call("Gather", constant(self.weight), place, axis=0)
-            before = call("CumSum", weight, constant(0, np.int64), exclusive=1)
-            inside = call("LessOrEqual", before, constant(self.beyond))
-            count = call("ReduceSum", graph.cast(inside, "int64"), constant([0], np.int64))
-            at = call("Sub", count, constant(1, np.int64))
-            row = call("GatherElements", largest, at, axis=0)
-        return call("Transpose", row, perm=[1, 0])
+    u = call("Sum", by_trees, first, second, constant(-formula.shift))
+    stretch = [u, constant(formula.stretch[0])]
+    for low, high, steep in zip(*formula.pieces, strict=True):
+        along = call("Min", call("Max", u, constant(low)), constant(high))
+        stretch.append(call("Mul", call("Sub", along, constant(low)), constant(steep)))
+    return call("Exp", call("Sum", *stretch))
 
 
 # --------------------------------------------------------- back from transformed targets

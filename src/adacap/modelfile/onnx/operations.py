@@ -105,6 +105,19 @@ class MemberOnnxOperations(OnnxOperations):
         clipped = self._clip(risen, 0.0, 1.0)
         return self.call("Add", clipped, self._constant(tensors["shift"]))
 
+    def column_sums(self, ramps: str, tensors: Any) -> str:
+        """Sum of the ramps of each column, each times ``weight``, plus ``bias``."""
+        column, d = _array(tensors["column"]), len(tensors["bias"])
+        order, count = np.argsort(column, kind="stable"), np.bincount(column, minlength=d)
+        first = np.cumsum(count) - count
+        own = np.full((d, max(1, count.max())), len(column))  # the ramp of zeros behind the others
+        own[column[order], np.arange(len(column)) - first[column[order]]] = order
+        heights = self.call("Mul", ramps, self._constant(tensors["weight"]))
+        padded = self.call("Pad", heights, _whole(self.graph, [0, 0, 0, 1]))
+        each = self.call("Gather", padded, _whole(self.graph, own), axis=1)
+        sums = self.call("ReduceSum", each, _whole(self.graph, [2]), keepdims=0)
+        return self.call("Add", sums, self._constant(tensors["bias"]))
+
     def matern(self, x: str, rows: Tensor, scale: Tensor) -> str:
         """Matérn-5/2 kernel of rows with other rows."""
         factor = self._constant(scale[:, None])

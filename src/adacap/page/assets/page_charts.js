@@ -101,11 +101,15 @@
   function drawX(scale, [low, high], font) {
     const top = scale.axis.side === "top";
     const [edge, group] = [top ? low : high, svg("g", { class: "axis" })];
-    for (const { at, text } of scale.ticks) {
-      const x = toPixel(scale, at);
+    const places = scale.ticks.map(({ at, text }) => [toPixel(scale, at), text]).sort((a, b) => a[0] - b[0]);
+    let free = -Infinity; // where the next label may begin: none runs into another
+    for (const [x, text] of places) {
       if (scale.axis.showgrid !== false) group.append(svg("line", { class: "grid", x1: x, x2: x, y1: low, y2: high }));
       const turned = top && { transform: `rotate(${scale.axis.tickangle || -60} ${x} ${edge - 8})`, "text-anchor": "start" };
       const props = { x, y: top ? edge - 8 : edge + font + 5, "text-anchor": "middle", ...turned };
+      const half = widthOf(text, font) / 2;
+      if (!top && x - half < free) continue;
+      free = x + half + 4;
       group.append(svg("text", props, top ? cut(text, font, 120) : text));
     }
     const middle = (scale.ends[0] + scale.ends[1]) / 2;

@@ -150,7 +150,9 @@
         : { y: low, height: Math.max(0.5, high - low), x: point.px - thick / 2, width: thick };
       group.append(svg("rect", { ...box, fill: colour, rx: 2, opacity: each((trace.marker || {}).opacity, point.i) }));
       if (trace.textposition === "outside" && point.text) {
-        texts.append(svg("text", { x: point.px + 6, y: point.py + 4 }, point.text));
+        const outside = point.px + 6 + 7 * String(point.text).length < Math.max(...along.ends) + 14;
+        const place = outside ? { x: point.px + 6 } : { x: point.px - 6, "text-anchor": "end" };
+        texts.append(svg("text", { ...place, y: point.py + 4 }, point.text));
       }
     }
     const hits = points.filter((point) => !point.gap).map((point) => ({ ...point, trace, colour, bar: lying ? "y" : "x" }));

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from adacap.files.sniff import encoding_of, guess_text_separator, sniff_text
+from adacap.tables.targets import holds_classes
 from adacap_bench.datasets.entry import check_fields, make_task, names_of
 from adacap_bench.datasets.errors import DataError, MissingDataError
 from adacap_bench.datasets.places import read_content
 from adacap_bench.datasets.reading import read_frame, resolve
-from adacap_bench.datasets.sniff import sniff_kind, sniff_reader
 from adacap_bench.datasets.targets import is_missing
-from adacap_bench.datasets.tasks import KINDS, Reader, Task
+from adacap_bench.datasets.tasks import KINDS, Kind, Reader, Task
 
-__all__ = ["FIELDS", "is_entries", "is_table", "task_of_csv", "task_of_toml"]
+__all__ = [
+    "FIELDS",
+    "is_entries",
+    "is_table",
+    "sniff_kind",
+    "sniff_reader",
+    "task_of_csv",
+    "task_of_toml",
+]
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "?")  # unless the entry says otherwise
 _TASK = ("key", "name", "path", "target", "kind", "transform", "classes", "note")
@@ -137,3 +147,44 @@ def _with_target(task: Task, content: bytes, kind_known: bool) -> Task:
         return task
     target = frame.iloc[:, position]
     return replace(task, kind=sniff_kind(target[~is_missing(target)]))
+
+
+# ------------------------------------------------------------------- how its text is written
+
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def sniff_reader(content: bytes) -> dict[str, Any]:
+    r"""Encoding, separator, decimal and header of the text of a table.
+
+    Examples
+    --------
+    >>> sniff_reader(b"size;price\n1,5;20\n2,5;30\n")
+    {'encoding': 'utf-8', 'separator': ';', 'decimal': ',', 'header': True}
+    """
+    separator = guess_text_separator(content.decode(encoding_of(content), "replace"))
+    found = sniff_text(_tabbed(content) if separator == "space" else content)
+    return {
+        "encoding": "utf-8-sig" if content.startswith(codecs.BOM_UTF8) else found.encoding,
+        "separator": separator,
+        "decimal": found.decimal,
+        "header": found.header,
+    }
+
+
+def _tabbed(content: bytes) -> bytes:
+    """Text whose cells stand apart by blanks, with one tab between them."""
+    return re.sub(rb"[ \t]+", b"\t", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", content))
+
+
+def sniff_kind(target: pandas.Series[Any]) -> Kind:
+    """Kind of the task by its target, under the rule of the command line.
+
+    See :func:`adacap.tables.targets.holds_classes`; two classes make a binary task.
+    """
+    is_number = target.dtype.kind in "biuf"
+    if not holds_classes(target.to_numpy() if is_number else target.to_numpy(str)):
+        return "regression"
+    return "binary" if target.nunique() == 2 else "multiclass"

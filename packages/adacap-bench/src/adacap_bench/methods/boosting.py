@@ -37,7 +37,7 @@ def _build_fast_catboost(kind: str, seed: int) -> Any:
     """On few rows some tree may draw none at all, which CatBoost refuses."""
     makers = [_catboost({**_FAST_CATBOOST, "subsample": share}) for share in _SUBSAMPLES]
     candidates = [maker(kind, seed) for maker in makers]
-    from adacap.comparison.feasible import FirstFeasible
+    from adacap.comparison.adapters import FirstFeasible
 
     return FirstFeasible(candidates, import_module("catboost").CatBoostError)
 

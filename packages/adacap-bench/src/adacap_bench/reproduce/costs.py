@@ -12,7 +12,7 @@ from adacap_bench.reproduce.item import Grid, Item
 __all__ = ["cheapest_first", "core_seconds", "n_jobs"]
 
 _SECONDS: dict[str, float] = {
-    "c1": 40, "c2": 165, "c3": 12, "c4": 0.03, "c5": 15, "c6": 15, "c7": 22, "c8": 1.6, "c9": 25,
+    "c1": 40, "c2": 165, "c3": 12, "c4": 0.03, "c5": 15, "c6": 15, "c7": 22, "c8": 1.6, "c9": 6,
     "c10": 0.9, "c11": 0.1, "c12": 15, "d6-ablation": 17, "d6-depth": 11, "n1": 2, "n2": 3, "n3": 2,
 }  # fmt: skip
 """Core seconds of one job, from the records; methods not listed here take about ten."""

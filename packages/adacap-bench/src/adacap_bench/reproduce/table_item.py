@@ -107,14 +107,17 @@ class _Table:
 
     def summarise(self, results: Results, scale: Scale) -> Outcome:
         pairs: list[tuple[Cell, Row]] = []
-        missing = []
+        missing: dict[str, NoResultError] = {}
         for cell in self.cells(scale):
             try:
                 pairs.append((cell, self._row(results, cell)))
             except NoResultError as error:
-                missing.append(f"{cell.label} is absent: {error}")
+                missing[cell.label] = error
+        if not pairs:
+            raise next(iter(missing.values()))
         rows = {cell.label: row for cell, row in pairs}
-        return Outcome(list(rows.values()), self.claims(rows), self._figure(pairs), missing)
+        notes = _absent(missing, unfinished=results.n_left > 0)
+        return Outcome(list(rows.values()), self.claims(rows), self._figure(pairs), notes)
 
     def claims(self, rows: Rows) -> list[Claim]:
         return [rule.claim(rows) for rule in self.rules]
@@ -147,6 +150,13 @@ class _Table:
             log_x, log_y = (self.log_y, False) if self.bars else (self.log_x, self.log_y)
             panels.append(Panel(title, x_label, y_label, tuple(series), log_x=log_x, log_y=log_y))
         return Figure(self.caption, tuple(panels))
+
+
+def _absent(missing: Mapping[str, NoResultError], *, unfinished: bool) -> list[str]:
+    """Notes on rows without a run; of a study in pieces one note, since their turn will come."""
+    if missing and unfinished:
+        return [f"Not run yet: {'; '.join(missing)}."]
+    return [f"{label} is absent: {error}" for label, error in missing.items()]
 
 
 def _series(name: str, here: Sequence[tuple[Cell, Row]], table: _Table) -> list[Series]:

@@ -76,8 +76,9 @@ def _plain_collapses(rows: Rows) -> tuple[list[Effect], str]:
 
 def _larger_is_better(rows: Rows) -> tuple[list[Effect], str]:
     errors = _of(rows, "adacap-fast-mlp")
-    shown = f"RMSE {errors[16].ours:.4f} at 16, {errors[2048].ours:.4f} at 2048"
-    return [contrast([(1, errors[16]), (-1, errors[2048])])], shown
+    most = max(errors)
+    shown = f"RMSE {errors[16].ours:.4f} at 16, {errors[most].ours:.4f} at {most}"
+    return [contrast([(1, errors[16]), (-1, errors[most])])], shown
 
 
 BATCH_SIZE = table_item(
@@ -98,7 +99,10 @@ BATCH_SIZE = table_item(
         "ledger": Scale(1, 10, {"sizes": tuple(_PAPER_BATCH)}),
         "paper": Scale(10, 1, {"sizes": tuple(_PAPER_BATCH)}),
     },
-    extent=lambda scale: f"{scale.splits} splits × {scale.seeds} seeds",
+    extent=lambda scale: (
+        f"splits × seeds: {scale.splits} × {scale.seeds}, batches of "
+        f"{', '.join(map(str, scale['sizes']))}"
+    ),
     caption="RMSE on Abalone against batch size, 200 iterations.",
     x_label="batch size",
     y_label="test RMSE",
@@ -108,6 +112,8 @@ BATCH_SIZE = table_item(
         "The plain net is the paper's: batch norm and dropout 0.2 on all hidden layers. Both nets "
         "are those of the best iteration of a hold-out, with the output layer that its minibatch "
         "gave, as equation 6 has it (reading frozen-head).",
+        "A run before this one, with the net trained again on all rows and five seeds, had 0.837 "
+        "plain and 0.704 with AdaCap at batch 16, and 0.681 and 0.679 at 2048.",
     ),
 )
 
@@ -219,7 +225,7 @@ DYNAMICS = Item(
     "RMSE in deviations of the target; train on the batch of the step",
     {
         "quick": Scale(1, 1, {"net": "fast-mlp"}),
-        "ledger": Scale(1, 10, {"net": "mlp"}),
+        "ledger": Scale(1, 10, {"net": "fast-mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
     lambda scale: [
@@ -231,7 +237,8 @@ DYNAMICS = Item(
     _summarise_dynamics,
     notes=(
         "The figure shows curves and no numbers; each sentence of its caption is a claim here. The "
-        "architecture is not named: MLP of the paper's table is taken.",
+        "architecture is not named: fast-mlp is taken, mlp at the scale 'paper'. Two seeds of mlp, "
+        "run before, had a best validation RMSE of 0.645 plain, 0.647 Tikhonov, 0.646 AdaCap.",
         "The plain net has batch norm and dropout, so its train RMSE is that of a thinned net.",
     ),
     claims=_dynamic_claims,

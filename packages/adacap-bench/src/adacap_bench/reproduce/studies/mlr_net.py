@@ -103,12 +103,26 @@ def _each(
     measure: Callable[[Mapping[Any, Row]], Measured],
     end: str = "",
 ) -> Callable[[Rows], Measured]:
-    """Rule that must hold on every data set with enough splits to decide; the others are told."""
+    """Rule that must hold on every data set with enough splits to decide; the others are told.
+
+    A data set whose settings were not run so far that the rule can be read off is left out.
+    """
 
     def check(rows: Rows) -> Measured:
         values = _of(rows, numbers, what, end)
-        found = {task: measure(of_task) for task, of_task in values.items()}
-        n = {task: min(row.experiments for row in values[task].values()) for task in values}
+        found: dict[str, Measured] = {}
+        absent: KeyError | None = None
+        for task, of_task in values.items():
+            try:
+                effects, text = measure(of_task)
+            except KeyError as error:
+                absent = error
+            else:
+                if effects:
+                    found[task] = effects, text
+        if not found and absent is not None:
+            raise absent
+        n = {task: min(row.experiments for row in values[task].values()) for task in found}
         enough = [task for task in n if n[task] >= LEAST] or list(n)
         evidence = "; ".join(
             f"{NAMES[task]}: {text}{'' if task in enough else f' ({n[task]} splits, not judged)'}"

@@ -122,7 +122,7 @@ WEIGHTS = Item(
     "Of the |correlation| between the incoming weights of any two neurons",
     {
         "quick": Scale(1, 1, {"net": "fast-mlp"}),
-        "ledger": Scale(1, 10, {"net": "mlp"}),
+        "ledger": Scale(1, 10, {"net": "fast-mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
     lambda scale: [
@@ -135,6 +135,8 @@ WEIGHTS = Item(
     notes=(
         "The figure has no numbers. Its matrices are summed up by the mean |correlation| of pairs "
         "of neurons; the four nets differ in nothing but the scheme (no dropout, no batch norm).",
+        "The architecture is not named: fast-mlp is taken, mlp at the scale 'paper'. Three seeds "
+        "of mlp, run before, had 0.086, 0.115, 0.197 (Tikhonov) and 0.164 (AdaCap).",
         f"The strength of weight decay is not given; Adam's own with {_DECAY:g} is taken.",
     ),
     claims=_claims,

@@ -1,12 +1,14 @@
-"""``check_drift``: compare new rows with what a model keeps of its training rows.
+"""Whether new rows are like those of training: columns that moved, rows beyond reach.
 
-Columns by tests, rows by their leverage.
+Columns are compared by tests against stored summaries, rows by their leverage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +18,272 @@ from torch import Tensor
 
 from adacap.core.linalg import safe_cholesky
 from adacap.core.matern import matern
-from adacap.drift.records import ColumnDrift, Drift
-from adacap.drift.statistics import (
-    Found,
-    holm,
-    level_test,
-    quantile_test,
-    share_test,
-    unseen_test,
-)
 from adacap.estimators.seen import LIMITS, Seen
 from adacap.tables.plan import Cells, ColumnPlan
 from adacap.tables.summaries import TableSummary, levels_of
 from adacap.tables.table import read_table
-from adacap.text import number
+from adacap.text import number, table_lines
 
-__all__ = ["check_drift"]
+__all__ = ["ColumnDrift", "Drift", "check_drift"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_SHOWN = 20
+
+
+class ColumnDrift(NamedTuple):
+    """One test of one column.
+
+    ``test`` is "distribution", "levels", "missing" or "never seen"; ``size`` the largest gap
+    between distributions, the population stability index, the change of the share of missing
+    cells, or the share of cells of new levels. ``p_value`` is corrected for all tests of the check.
+    """
+
+    column: str
+    test: str
+    size: float
+    p_value: float
+    moved: bool
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """How new rows differ from those of training.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnDrift
+        Every test, those that moved first.
+    moved : tuple of str
+        Columns that moved.
+    never_seen : dict of str to tuple of str
+        Levels unknown to training, by column; at most five each.
+    leverage : ndarray of shape (n_rows,) or None
+        Of each row over that which 99 % of the training rows stay below; None where the model
+        cannot say.
+    untrusted : ndarray of bool of shape (n_rows,)
+        Rows whose intervals should not be trusted: beyond reach, or of a level never seen in a
+        column where that is news.
+    n_rows : int
+    n_train : float
+        Training rows that the summaries are based on.
+    alpha : float
+        Chance of any false alarm.
+    """
+
+    columns: tuple[ColumnDrift, ...]
+    moved: tuple[str, ...]
+    never_seen: Mapping[str, tuple[str, ...]]
+    leverage: npt.NDArray[np.float64] | None
+    untrusted: npt.NDArray[np.bool_]
+    n_rows: int
+    n_train: float
+    alpha: float
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether any column moved."""
+        return bool(self.moved)
+
+    @property
+    def share_beyond(self) -> float:
+        """Share of rows of more leverage than 99 % of the training rows; NaN if not known."""
+        return float("nan") if self.leverage is None else float((self.leverage > 1).mean())
+
+    @property
+    def share_untrusted(self) -> float:
+        """Share of rows whose intervals should not be trusted."""
+        return float(self.untrusted.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data; rows are counted from 0."""
+        return {
+            "drifted": self.is_drifted,
+            "moved": list(self.moved),
+            "columns": [one._asdict() for one in self.columns],
+            "never_seen": {name: list(levels) for name, levels in self.never_seen.items()},
+            "share_beyond_reach": self.share_beyond,
+            "share_untrusted": self.share_untrusted,
+            "untrusted_rows": np.flatnonzero(self.untrusted).tolist(),
+            "rows": self.n_rows,
+            "training_rows": self.n_train,
+            "alpha": self.alpha,
+        }
+
+    @property
+    def headline(self) -> str:
+        """The finding in one or two sentences."""
+        n = len(self.moved)
+        columns = "1 column has" if n == 1 else f"{n} columns have"
+        told = f"{columns} moved: {', '.join(self.moved)}." if n else "No column has moved."
+        if self.leverage is None:
+            return f"{told} This model cannot detect rows beyond its reach."
+        return (
+            f"{told} Intervals of {100 * self.share_untrusted:.1f} % of the rows should not be "
+            f"trusted; {100 * self.share_beyond:.1f} % are beyond the reach of training, where "
+            "about 1 % would be by chance."
+        )
+
+    titles = ("column", "test", "size", "p-value", "what changed")
+
+    def rows(self) -> list[list[str]]:
+        """Cells of the table of columns that moved."""
+        moved = [one for one in self.columns if one.moved]
+        return [
+            [one.column, one.test, number(one.size, 2), f"{one.p_value:.2g}", one.note]
+            for one in moved[:_MOST_SHOWN]
+        ]
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        if rows := self.rows():
+            lines += ["", *table_lines(self.titles, rows, n_text=2)]
+        return "\n".join(lines)
+
+
+# -------------------------------------------------------------------------- two-sample tests
+
+_LEAST_EXPECTED = 5.0  # rows of a level; rarer ones are counted together
+_LEAST_SHARE = 1e-4  # in a population stability index, where a level is empty
+
+
+class Found(NamedTuple):
+    """Size of a difference, and the probability of one as large between similar tables."""
+
+    size: float
+    p_value: float
+
+
+def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Found:
+    """Kolmogorov–Smirnov test against stored quantiles.
+
+    The largest gap is searched at the stored values only, where the training shares are exact.
+    It is never larger than the gap over all values, so the p-value is never too small.
+
+    Parameters
+    ----------
+    grid, below : ndarrays of shape (q,)
+        Values, and the share of training cells at most as large.
+    n : float
+        Training cells.
+    values : ndarray of shape (m,)
+        New cells, without missing ones.
+
+    Examples
+    --------
+    >>> grid = np.arange(1.0, 101.0)
+    >>> quantile_test(grid, grid / 100, 100, grid + 30).size
+    0.3
+    """
+    from scipy import stats
+
+    if not len(values) or not n > 0:
+        return Found(0.0, 1.0)
+    share = np.searchsorted(np.sort(values), grid, side="right") / len(values)
+    gap = float(np.abs(share - below).max())
+    return Found(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(_both(n, len(values))))))
+
+
+def _both(n: float, m: float) -> float:
+    return n * m / (n + m)
+
+
+def level_test(before: Floats, now: Floats) -> Found:
+    """χ² test of frequencies of levels; the size is the population stability index.
+
+    Levels of few rows are counted together, so that χ² holds.
+
+    Parameters
+    ----------
+    before, now : ndarrays of shape (n_levels,)
+        Rows of each level.
+
+    Examples
+    --------
+    >>> level_test(np.array([50.0, 50.0]), np.array([50.0, 50.0]))
+    Found(size=0.0, p_value=1.0)
+    """
+    from scipy import stats
+
+    if not before.sum() > 0 or not now.sum() > 0:
+        return Found(0.0, 1.0)
+    a, b = before / before.sum(), now / now.sum()
+    index = _stability(a, b)
+    pooled = (before + now) / (before.sum() + now.sum())
+    rare = pooled * min(before.sum(), now.sum()) < _LEAST_EXPECTED
+    table = np.stack([_together(before, rare), _together(now, rare)])
+    table = table[:, table.sum(0) > 0]
+    if table.shape[1] < 2:
+        return Found(index, 1.0)
+    expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
+    chi2 = float(((table - expected) ** 2 / expected).sum())
+    return Found(index, float(stats.chi2.sf(chi2, table.shape[1] - 1)))
+
+
+def _stability(a: Floats, b: Floats) -> float:
+    a, b = np.maximum(a, _LEAST_SHARE), np.maximum(b, _LEAST_SHARE)
+    return float(((b - a) * np.log(b / a)).sum())
+
+
+def _together(counts: Floats, rare: npt.NDArray[np.bool_]) -> Floats:
+    return np.append(counts[~rare], counts[rare].sum())
+
+
+def share_test(before: float, n: float, now: float, m: float) -> Found:
+    """Test of two shares, exact; the size is their difference.
+
+    Examples
+    --------
+    >>> share_test(0.0, 200, 0.5, 100).p_value < 1e-9, share_test(0.1, 200, 0.1, 100).p_value
+    (True, 1.0)
+    """
+    from scipy import stats
+
+    a, b = round(before * n), round(now * m)
+    if a == b == 0 or (a >= round(n) and b >= round(m)):
+        return Found(abs(now - before), 1.0)
+    table = [[a, max(round(n) - a, 0)], [b, max(round(m) - b, 0)]]
+    return Found(abs(now - before), float(stats.fisher_exact(table)[1]))
+
+
+def unseen_test(counts: Floats, n_unseen: int, m: int) -> Found:
+    """Whether more cells have unseen levels than the levels seen once suggest.
+
+    The share of cells of new levels is about that of levels with a single row in training, as Good
+    and Turing have it; the test is of these two shares. The size is the share of unseen cells.
+
+    Examples
+    --------
+    >>> unseen_test(np.array([100.0, 100.0]), 20, 100).p_value < 1e-6
+    True
+    >>> unseen_test(np.ones(200), 90, 100).p_value > 0.5
+    True
+    """
+    n = float(counts.sum())
+    once = float(((counts > 0) & (counts < 1.5)).sum())
+    if not n_unseen or not n > 0:
+        return Found(0.0, 1.0)
+    found = share_test(once / n, n, n_unseen / m, m)
+    return Found(n_unseen / m, found.p_value if n_unseen / m > once / n else 1.0)
+
+
+def holm(p_values: Floats) -> Floats:
+    """p-values corrected for their number, by Holm's step-down rule.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.5]))
+    array([0.03, 0.08, 0.5 ])
+    """
+    order = np.argsort(p_values, kind="stable")
+    steps = (len(p_values) - np.arange(len(p_values))) * p_values[order]
+    found = np.empty(len(p_values))
+    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return found
+
+
+# --------------------------------------------------------------------------------- the check
 
 _LEAST = {"distribution": 0.05, "levels": 0.02, "missing": 0.02, "never seen": 0.0}
 _MOST_NAMED = 5
@@ -199,8 +451,6 @@ def _never_seen(cells: Sequence[Cells], plans: Sequence[ColumnPlan]) -> dict[str
 # A kernel is a ridge regression on infinitely many features. The leverage of a new row there is its
 # predictive variance over λ, `(k(x, x) - k(x)'(K + λ)⁻¹k(x)) / λ`; that of a training row is the
 # same with the row left out. Columns that the kernel has learnt to ignore do not count.
-
-Floats = npt.NDArray[np.float64]
 
 LIMIT = 0.99
 """Quantile of the training rows' leverage beyond which a new row is out of reach."""

@@ -11,8 +11,8 @@ import zipfile
 import pytest
 import torch
 
-from adacap.checkpoint import Checkpoint, file
-from adacap.checkpoint.trees import pack, unpack
+from adacap import checkpoint
+from adacap.checkpoint import Checkpoint, pack, unpack
 from adacap.exceptions import NoFolderError
 from adacap.files import drafted
 
@@ -104,6 +104,12 @@ def test_the_parts_of_a_file_do_not_disturb_each_other(path):
     assert not path.exists()
 
 
+def test_of_a_link_what_it_leads_to_is_removed(path, tmp_path):
+    (tmp_path / "link").symlink_to(path)
+    written(tmp_path / "link").end()
+    assert os.listdir(tmp_path) == ["link"]
+
+
 KILLED = """
 import os, signal, sys, zipfile
 from adacap.checkpoint import Checkpoint
@@ -180,7 +186,7 @@ def test_a_damaged_file_is_told_ignored_and_replaced(path, damage):
         found = Checkpoint.of(path)
     assert found.begin(PRINT, [5]) == 0
     found.put("b", 1, now=True)
-    assert set(file.read(path)["fit"]["units"]) == {"b"}
+    assert set(checkpoint.read(path)["fit"]["units"]) == {"b"}
 
 
 MALFORMED = {
@@ -191,6 +197,7 @@ MALFORMED = {
     "seeds that are text": lambda part: part.update(seeds=["five"]),
     "a seed below zero": lambda part: part.update(seeds=[-1]),
     "time without an end": lambda part: part.update(spent=float("inf")),
+    "an integer that no float holds": lambda part: part.update(spent=10**400),
     "a fingerprint that is a list": lambda part: part.update(fingerprint=[["X", "1"]]),
 }
 
@@ -235,16 +242,16 @@ def test_no_flipped_bit_and_no_cut_is_a_crash(path):
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         try:
-            found = file.read(path)
-        except file.BadCheckpoint:
+            found = checkpoint.read(path)
+        except checkpoint.BadCheckpoint:
             continue
         assert torch.equal(
             unpack(found["fit"]["units"]["a"])["weights"], torch.arange(6.0).view(2, 3)
         )
     for size in range(1, len(content), 9):
         path.write_bytes(content[:size])
-        with pytest.raises(file.BadCheckpoint):
-            file.read(path)
+        with pytest.raises(checkpoint.BadCheckpoint):
+            checkpoint.read(path)
 
 
 def test_a_foreign_file_is_left_alone(path):
@@ -260,7 +267,7 @@ def test_a_foreign_file_is_left_alone(path):
 def test_an_empty_file_is_taken(path):
     path.touch()
     written(path)
-    assert set(file.read(path)) == {"fit"}
+    assert set(checkpoint.read(path)) == {"fit"}
 
 
 def test_a_full_disk_costs_the_checkpoint_not_the_fit(path, monkeypatch):
@@ -269,7 +276,7 @@ def test_a_full_disk_costs_the_checkpoint_not_the_fit(path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(file, "write", full)
+    monkeypatch.setattr(checkpoint, "write", full)
     with pytest.warns(UserWarning, match="The fit continues, but its checkpoint cannot be written"):
         kept.put("b", 1, now=True)
     kept.put("c", 1, now=True)  # told once

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adacap.comparison import METHODS
-from adacap.comparison.feasible import FeasibleNuSVC, FirstFeasible
+from adacap.comparison.adapters import FeasibleNuSVC, FirstFeasible
 
 
 @pytest.fixture
