@@ -9,7 +9,8 @@ What is compared: ``diabetes`` and numbers of rows are fits of nets, ``quality="
 there was before there were blends); with ``blend-`` in front they are fits of the default. ``mlp``
 and ``mlp-100`` are 60 steps of one net of 512 units, on 500 and 100 rows; ``bag80`` and ``bag400``
 ten such nets. No net is trained a second time up to its best iteration, which differs between the
-trees. ``predict`` and ``blend-predict`` are 100,000 rows by either.
+trees. ``predict`` and ``blend-predict`` are 100,000 rows by either. ``forest-20000`` is a fit of
+``quality=["boosting"]`` on so many rows, and ``forest-predict`` 5,000 rows by it.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 ROUNDS = {
     "diabetes": 7, "100": 11, "500": 7, "2000": 5, "20000": 5, "bag80": 5, "bag400": 3, "mlp": 3,
     "mlp-100": 7, "predict": 7, "blend-100": 5, "blend-diabetes": 3, "blend-predict": 3,
+    "forest-20000": 3, "forest-predict": 3,
 }  # fmt: skip
 
 WORKER = """
@@ -56,6 +58,10 @@ def fit(name):
         return model.predict(many)
     if name == "blend-predict":
         return blend.predict(many)
+    if name == "forest-predict":
+        return forest.predict(many[:5000])
+    if name == "forest-20000":
+        return Default(quality=["boosting"], random_state=0).fit(*table(20_000))
     rows = name.removeprefix("blend-")
     data = load_diabetes(return_X_y=True) if rows == "diabetes" else table(int(rows))
     return Default(random_state=0, **({} if rows != name else nets)).fit(*data)
@@ -63,6 +69,8 @@ def fit(name):
 model, many = Default(random_state=0, max_iter=5).fit(*table(500)), table(100_000)[0]
 blend = Default(random_state=0).fit(*table(200))
 Default(random_state=0, max_iter=3).fit(*table(3000))
+if has_blends:
+    forest = Default(quality=["boosting"], random_state=0).fit(*table(20_000))
 print("ready", flush=True)
 clock = time.process_time if sys.argv[1:] else time.perf_counter
 for line in sys.stdin:
@@ -110,7 +118,7 @@ def main() -> None:
         old, new = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratios = sorted(b / a for a, b in pairs)
         print(
-            f"{name:9} before {old:.3f} s  after {new:.3f} s  "
+            f"{name:14} before {old:.3f} s  after {new:.3f} s  "
             f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})",
             flush=True,
         )

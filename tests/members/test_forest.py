@@ -11,6 +11,7 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from adacap.members import forest
 from adacap.members.forest import fit_extra_trees, fit_hist_boosting
+from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.nn.predictors import Frozen
 
 
@@ -68,6 +69,33 @@ def test_histogram_boosting_predicts_as_scikit_learns(c, weighted, folds, normal
 
     new = torch.cat([normal(50, 3, dtype=torch.float32), data.x])
     agrees(found, data, reference, new)
+
+
+@pytest.mark.parametrize("fit", [fit_extra_trees, fit_hist_boosting])
+@pytest.mark.parametrize("n_rows", [0, 1, 33])
+def test_torch_and_numpy_walk_to_the_leaf_of_a_plain_walk(fit, n_rows, folds, normal):
+    predictor, arrays = fit(folds(n=1500, c=2), n_trees=4)
+    assert predictor.depth > 5  # rows arrive at different steps
+    x = normal(n_rows, 3, dtype=torch.float32).double()
+    nodes = {name: t.numpy() for name, t in arrays.items()}
+
+    def leaf(row, node):
+        while nodes["left"][node] != node:
+            is_left = row[nodes["column"][node]] <= nodes["threshold"][node]
+            node = nodes["left" if is_left else "right"][node]
+        return nodes["leaf"][node].astype(np.float64)
+
+    expected = np.zeros((predictor.k, n_rows, 2)) + nodes["bias"][:, None]
+    for k, roots in enumerate(nodes["root"]):
+        for i, row in enumerate(x.numpy()):
+            expected[k, i] += np.sum([leaf(row, root) for root in roots], axis=0)
+    narrow = nodes | {name: nodes[name].astype(np.int16) for name in ("column", "left", "right")}
+    for found in (
+        Frozen(predictor, arrays).each(x.float()).numpy(),
+        predictor.apply(x.numpy(), nodes, NumpyOperations()),
+        predictor.apply(x.numpy(), narrow, NumpyOperations()),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("fit", [fit_extra_trees, fit_hist_boosting])

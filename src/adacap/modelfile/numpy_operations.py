@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from adacap.predictors import LEAST_SHARE
 from adacap.tables.columns import Floats
@@ -16,6 +17,7 @@ __all__ = ["NumpyOperations", "sigmoid"]
 Tree: TypeAlias = Mapping[str, Any]
 
 _BATCH_NORM_EPS = 1e-5
+_FIRST_LEAVES = 5  # steps down a tree before which few rows arrive
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
@@ -103,18 +105,35 @@ class NumpyOperations:
 
     def forest(self, x: Floats, tensors: Tree, depth: int) -> Floats:
         """Sum of the leaves that every tree leads to."""
-        node = np.broadcast_to(tensors["root"], (len(x), *tensors["root"].shape))
-        own = np.arange(len(x))[:, None, None]
-        for _ in range(depth):
-            goes_left = x[own, tensors["column"][node]] <= tensors["threshold"][node]
-            node = np.where(goes_left, tensors["left"][node], tensors["right"][node])
-        found = tensors["leaf"][node].sum(2, dtype=np.float64)
+        node = _arrived(x, tensors, depth).reshape(*tensors["root"].shape, len(x))
+        found = tensors["leaf"][node.transpose(2, 0, 1)].sum(2, dtype=np.float64)  # (n, k, c)
         return np.asarray(found.transpose(1, 0, 2) + tensors["bias"][:, None])
 
     def link(self, name: str, x: Floats) -> Floats:
         """Logit or logarithm of shares."""
         share = np.clip(x, LEAST_SHARE, 1 - LEAST_SHARE)
         return np.asarray(np.log(share / (1 - share)) if name == "logit" else np.log(share))
+
+
+def _arrived(x: Floats, tensors: Tree, depth: int) -> npt.NDArray[np.int64]:
+    """The leaf of every pair of tree and row, tree by tree; those that arrive are set aside."""
+    column, threshold = tensors["column"].astype(np.int64) * len(x), tensors["threshold"]
+    cells = x.T.ravel()  # column by column
+    child = np.stack([tensors["right"], tensors["left"]]).astype(np.int64)
+    is_leaf = (child == np.arange(len(column))).all(0)
+    child = child.ravel()
+    row = np.tile(np.arange(len(x)), tensors["root"].size)
+    node = np.repeat(tensors["root"].ravel().astype(np.int64), len(x))
+    place, arrived = np.arange(len(node)), np.empty_like(node)
+    for step in range(1, depth + 1):
+        goes_left = cells[column[node] + row] <= threshold[node]
+        node = child[node + len(column) * goes_left]
+        if step >= _FIRST_LEAVES and step % 2:
+            arrived[place] = node
+            on = np.flatnonzero(~is_leaf[node])
+            node, row, place = node[on], row[on], place[on]
+    arrived[place] = node
+    return np.asarray(arrived)
 
 
 def sigmoid(x: Floats) -> Floats:

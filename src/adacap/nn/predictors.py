@@ -16,6 +16,8 @@ from adacap.predictors import LEAST_SHARE, Predictor
 
 __all__ = ["Blend", "Encoded", "Frozen", "MemberTorchOperations"]
 
+_FIRST_LEAVES = 5  # steps down a tree before which few rows arrive
+
 
 class MemberTorchOperations(TorchOperations):
     """The operations of encodings and predictors in torch."""
@@ -68,14 +70,39 @@ class MemberTorchOperations(TorchOperations):
 
     def forest(self, x: Tensor, tensors: Any, depth: int) -> Tensor:
         """Sum of the leaves that every tree leads to."""
-        node = tensors["root"].expand(len(x), *tensors["root"].shape)
-        for _ in range(depth):
-            value = x.gather(1, tensors["column"][node].flatten(1)).view(node.shape)
-            goes_left = value <= tensors["threshold"][node]
-            node = torch.where(goes_left, tensors["left"][node], tensors["right"][node])
-        found: Tensor = tensors["leaf"][node].double().sum(2)
-        total: Tensor = found.transpose(0, 1) + tensors["bias"][:, None]
+        leaf = tensors["leaf"]
+        found = leaf.index_select(0, _arrived(x, tensors, depth))
+        found = found.view(*tensors["root"].shape, len(x), leaf.shape[1])
+        summed: Tensor = found.permute(2, 0, 1, 3).double().sum(2)  # (n, k, c)
+        total: Tensor = summed.transpose(0, 1) + tensors["bias"][:, None]
         return total
+
+
+def _arrived(x: Tensor, tensors: Any, depth: int) -> Tensor:
+    """The leaf of every pair of tree and row, tree by tree.
+
+    Pairs that have arrived are set aside every other step: most leaves are far above the deepest.
+    """
+    n_nodes = len(tensors["column"])
+    numbers = torch.int32 if max(2 * n_nodes, x.numel()) < 2**31 else torch.int64
+    threshold, column = tensors["threshold"].to(x.dtype), tensors["column"].to(numbers) * len(x)
+    cells = x.t().flatten()  # column by column
+    child = torch.cat([tensors["right"], tensors["left"]]).to(numbers)
+    is_leaf = (child.view(2, -1) == torch.arange(n_nodes, device=x.device)).all(0)
+    own = torch.arange(len(x), dtype=numbers, device=x.device)
+    row = own.repeat(tensors["root"].numel())
+    node = tensors["root"].flatten().to(numbers).repeat_interleave(len(x))
+    place, arrived = torch.arange(len(node), device=x.device), torch.empty_like(node)
+    for step in range(1, depth + 1):
+        value = cells.index_select(0, column.index_select(0, node) + row)
+        goes_left = value <= threshold.index_select(0, node)
+        node = child.index_select(0, torch.add(node, goes_left, alpha=n_nodes))
+        if step >= _FIRST_LEAVES and step % 2:
+            arrived[place] = node
+            on = (~is_leaf.index_select(0, node)).nonzero()[:, 0]
+            node, row, place = node[on], row[on], place[on]
+    arrived[place] = node
+    return arrived
 
 
 _OPERATIONS = MemberTorchOperations()
