@@ -51,6 +51,24 @@ def test_two_groups_are_both_learned_from(table, tmp_path):
     assert "Too few groups (2) to hold out a test part: there are no scores." in text
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_intervals_without_a_bound_are_not_offered(table, tmp_path):
+    few = tmp_path / "few.csv"
+    lines = table.read_text().splitlines()
+    few.write_text(
+        "\n".join([lines[0], *(line for line in lines if line[:2] in ("p1", "p2", "p3"))])
+    )
+    words = ("-t", "y", "--method", "fast", "-o", tmp_path / "m.adacap", "--force")
+    code, text = run("fit", few, *words, "--group", "patient")
+    assert code == 0, text
+    assert "the intervals are infinite" in text
+    assert "held for" not in text
+    assert "--interval" not in text
+    code, text = run("fit", few, *words)
+    assert "held for" in text
+    assert "--interval 0.9" in text
+
+
 def test_fit_splits_by_group_and_does_not_learn_from_it(table, tmp_path):
     facts = fitted(table, tmp_path, "--group", "patient", "--drop", "day,one")
     assert facts["group"] == "patient"

@@ -69,3 +69,11 @@ def test_plus_minus_and_p_value_rest_on_one_standard_error(table):
     error = corrected_error(gaps, found.test_ratio)
     assert pair.standard_error == error
     assert pair.p_value == pytest.approx(2 * stats.t.sf(abs(gaps.mean() / error), 5))
+
+
+def test_two_groups_are_too_few_for_methods_that_divide_them_again(table):
+    X, y, group = table[:3]
+    two = group % 2
+    with pytest.raises(ValueError, match="There are 2 groups.*spy.*at least 3 groups"):
+        compare({"ridge": Ridge(), "spy": Spy()}, X, y, n_splits=1, groups=two)
+    assert compare({"ridge": Ridge()}, X, y, n_splits=1, groups=two).ranking == ["ridge"]

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import starmap
+from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -433,6 +434,8 @@ def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:
             strict=True,
         ):  # fmt: skip
             of = f" of {name}" if len(loaded.target.names) > 1 else ""
+            if isinf(width):  # a note has said how many rows or groups are missing
+                continue
             say(
                 f"{100 * intervals['asked']:.0f} % intervals{of} ({intervals['method']}) held for "
                 f"{100 * share:.0f} % of the test rows; mean width {number(width)}."
@@ -466,5 +469,7 @@ def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded
     of = "all " if facts["refit"] or not facts["tested_on"] else ""
     size = size_of(output.stat().st_size)
     say(f"Model: {output} ({size}), trained on {of}{facts['fitted_on']:,} rows.")
-    interval = " --interval 0.9" if facts["intervals"] else ""
+    found = facts["intervals"]
+    is_bounded = found is not None and not any(map(isinf, _flat(found["mean_width"])))
+    interval = " --interval 0.9" if is_bounded else ""
     say(f"Next:  adacap predict {output} NEW.csv -o out.csv{interval}")

@@ -195,6 +195,7 @@ def compare(
     dependence = read_dependence(groups, time, len(y))
     if dependence is not None:
         dependence.check()
+        _check_groups(methods, dependence)
     found = Comparison(METRICS[task])
     ratios = []
     total = n_splits * len(methods)
@@ -275,6 +276,18 @@ def _built(method: Method, seed: int) -> Any:
 
 def _task_of(method: Method) -> str:
     return "classification" if is_classifier(_built(method, 0)) else "regression"
+
+
+def _check_groups(methods: Mapping[str, Method], dependence: Dependence) -> None:
+    """Refuse two groups where one that is left has to be divided again."""
+    if dependence.n_groups != 2:
+        return
+    takes_groups = (n for n, m in methods.items() if has_fit_parameter(_built(m, 0), "groups"))
+    if name := next(takes_groups, None):
+        raise ValueError(
+            f"There are 2 groups. With one to test on, only one is left to train on, of which {name} "
+            "can hold none out. Give at least 3 groups, or leave groups out."
+        )
 
 
 def _check(methods: Mapping[str, Method], y: Array, n_splits: int) -> None:
