@@ -285,8 +285,8 @@ def _check_groups(methods: Mapping[str, Method], dependence: Dependence) -> None
     takes_groups = (n for n, m in methods.items() if has_fit_parameter(_built(m, 0), "groups"))
     if name := next(takes_groups, None):
         raise ValueError(
-            f"There are 2 groups. With one to test on, only one is left to train on, of which {name} "
-            "can hold none out. Give at least 3 groups, or leave groups out."
+            f"There are 2 groups. With one to test on, only one is left to train on, of which "
+            f"{name} can hold none out. Give at least 3 groups, or leave groups out."
         )
 
 
