@@ -359,14 +359,26 @@ def test_what_only_the_machine_can_judge_is_no_fault_of_the_file(
         again.fit(rows, np.arange(N) % 3)
 
 
-def test_a_backbone_that_is_registered_elsewhere_is_needed_by_load_alone(
+def test_a_backbone_that_is_registered_elsewhere_predicts_and_is_needed_to_train(
     saved: Any, tmp_path: Path
 ) -> None:
     model, weights = saved("regressor")
     path = write(tmp_path / "m.adacap", changed(model, ELSEWHERE, "theirs"), weights)
-    assert lite.load(path).predict(FRAME).shape == (N,)
-    with pytest.raises(ModelFileError, match=r"a parameter is invalid here .*'theirs'"):
-        load(path)
+    light, full = lite.load(path), load(path)
+    np.testing.assert_allclose(full.predict(FRAME), light.predict(FRAME), atol=1e-5)
+    with pytest.raises(ValueError, match=r"architecture must be .*'theirs'"):
+        full.fit(FRAME, np.arange(N))
+
+
+def test_rows_that_a_plan_sends_to_infinity_are_refused_alike(saved: Any, tmp_path: Path) -> None:
+    model, weights = saved("regressor")
+    columns = model["encoder"]["columns"]
+    j = [column["name"] for column in columns].index("city")
+    scale = ("encoder", "columns", j, "scale")
+    path = write(tmp_path / "m.adacap", changed(model, scale, [1e-44] * 2), weights)
+    for read in (load, lite.load):
+        with pytest.raises(ValueError, match="column 'city' is infinity in float32"):
+            read(path).predict(FRAME)
 
 
 def test_readers_know_the_same_estimators_and_groups() -> None:

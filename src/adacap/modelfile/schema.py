@@ -355,8 +355,12 @@ def _check_parameter(name: str, value: Any, constraint: Constraint) -> None:
 
 
 def parameter(name: str, value: Any) -> Any:
-    """A parameter as the constructor takes it: lists are tuples, objects are architectures."""
+    """A parameter as the constructor takes it: lists are tuples, objects are architectures.
+
+    Of a backbone that is not registered here there is the name: it predicts, but cannot be trained.
+    """
     if name == "architecture" and isinstance(value, dict):
-        return Architecture(value["name"], **value["options"])
+        is_known = value["name"] in BACKBONES
+        return Architecture(value["name"], **value["options"]) if is_known else value["name"]
     is_many = isinstance(value, list) and name != "preprocessing"
     return tuple(parameter(name, item) for item in value) if is_many else value

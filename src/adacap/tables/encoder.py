@@ -94,8 +94,7 @@ class Encoder:
         if alone:
             for rows in row_chunks(table.n_rows):
                 self._encode(table.take(rows), out[rows], alone)
-        if self.policy == "paper":  # the only policy that neither clips nor refuses a huge cell
-            self._refuse_huge(table, out)
+        self._refuse_huge(table, out)
         return out
 
     def _refuse_huge(self, table: Table, out: Matrix) -> None:
@@ -105,11 +104,15 @@ class Encoder:
             return
         sizes = [len(plan.center) for plan in self.columns]
         j = next(j for j, k in enumerate(self._starts) if k <= bad[0] < k + sizes[j])
-        largest = np.nanmax(np.abs(table.columns[j].numbers()))
+        cells = np.abs(table.columns[j].numbers())
+        if np.isnan(cells).all():  # text
+            raise ValueError(
+                f"{table.place(j)} is infinity in float32 as this model encodes it: fit it again."
+            )
         raise ValueError(
-            f"{table.place(j)} reaches {largest:g}, which is infinity in float32 at the scale of "
-            "the training rows. Check that cell, or use preprocessing='default', which bounds "
-            "outliers."
+            f"{table.place(j)} reaches {np.nanmax(cells):g}, which is infinity in float32 at the "
+            "scale of the training rows. Check that cell, or use preprocessing='default', which "
+            "bounds outliers."
         )
 
     def _encode(self, table: Table, out: Matrix, chosen: Sequence[int]) -> None:
