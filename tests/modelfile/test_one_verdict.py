@@ -374,8 +374,8 @@ def test_rows_that_a_plan_sends_to_infinity_are_refused_alike(saved: Any, tmp_pa
     model, weights = saved("regressor")
     columns = model["encoder"]["columns"]
     j = [column["name"] for column in columns].index("city")
-    scale = ("encoder", "columns", j, "scale")
-    path = write(tmp_path / "m.adacap", changed(model, scale, [1e-44] * 2), weights)
+    means = ("encoder", "columns", j, "parts", 0, "means", 0, 3)
+    path = write(tmp_path / "m.adacap", changed(model, means, 1e300), weights)
     for read in (load, lite.load):
         with pytest.raises(ValueError, match="column 'city' is infinity in float32"):
             read(path).predict(FRAME)
