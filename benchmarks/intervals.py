@@ -7,8 +7,8 @@ A cell (set, rows, split) fits one blend and asks it for intervals of adaptive a
 (``cv+``), and again after ``calibrate`` on 200 fresh rows (``split``). Beside it stands
 conformalised quantile regression of the package MAPIE around scikit-learn's boosted trees, where
 MAPIE is installed. Records go to ``benchmarks/records/intervals.jsonl`` as they come; what is there
-already is not run again, so the study can be stopped and started at will. At 20,000 rows a cell has
-5,000 rows to test on.
+already is not run again, so the study can be stopped and started at will; cells that were run
+without MAPIE are completed once it is installed. At 20,000 rows a cell has 5,000 rows to test on.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -111,36 +112,36 @@ FEW_ROWS = ("diabetes",)  # not to be had at 20,000
 # ------------------------------------------------------------------------------- methods
 
 
-def intervals(name: str, rows: int, seed: int) -> Iterator[tuple[str, Floats, Floats, float]]:
-    """Method, bounds, targets and seconds of the fit."""
+def intervals(
+    name: str, rows: int, seed: int, which: set[str]
+) -> Iterator[tuple[str, Floats, Floats, float]]:
+    """Method, bounds, targets and seconds of the fit; ``which`` names the fits that are missing."""
     total = rows + N_FRESH + N_TEST[rows]
     X, y = SETS[name](total, np.random.default_rng(seed))
     n_fresh = N_FRESH if len(y) == total else 0
     n_train = min(rows, len(y) - 100)
     fresh = slice(n_train, n_train + n_fresh)
     X_test, y_test = X[n_train + n_fresh :], y[n_train + n_fresh :]
-    start = time.perf_counter()
-    model = adacap.AdaCapRegressor(quality=QUALITY, random_state=seed)
-    model.fit(X[:n_train], y[:n_train])
-    seconds = time.perf_counter() - start
-    yield "adaptive", model.predict_interval(X_test, COVERAGE), y_test, seconds
-    even = model.predict_interval(X_test, COVERAGE, width="constant")
-    yield "constant", even, y_test, seconds
-    if n_fresh:
-        model.calibrate(X[fresh], y[fresh])
-        yield "split", model.predict_interval(X_test, COVERAGE), y_test, seconds
-    start = time.perf_counter()
-    found = by_mapie(X[:n_train], y[:n_train], X_test, seed)
-    if found is not None:
+    if "blend" in which:
+        start = time.perf_counter()
+        model = adacap.AdaCapRegressor(quality=QUALITY, random_state=seed)
+        model.fit(X[:n_train], y[:n_train])
+        seconds = time.perf_counter() - start
+        yield "adaptive", model.predict_interval(X_test, COVERAGE), y_test, seconds
+        even = model.predict_interval(X_test, COVERAGE, width="constant")
+        yield "constant", even, y_test, seconds
+        if n_fresh:
+            model.calibrate(X[fresh], y[fresh])
+            yield "split", model.predict_interval(X_test, COVERAGE), y_test, seconds
+    if "cqr" in which:
+        start = time.perf_counter()
+        found = by_mapie(X[:n_train], y[:n_train], X_test, seed)
         yield "cqr", found, y_test, time.perf_counter() - start
 
 
-def by_mapie(X: Floats, y: Floats, X_test: Floats, seed: int) -> Floats | None:
+def by_mapie(X: Floats, y: Floats, X_test: Floats, seed: int) -> Floats:
     """Conformalised quantile regression, a quarter of the rows for the conformal step."""
-    try:
-        from mapie.regression import ConformalizedQuantileRegressor
-    except ImportError:
-        return None
+    from mapie.regression import ConformalizedQuantileRegressor
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     n_fit = len(y) * 3 // 4
@@ -181,17 +182,19 @@ def read_records(path: Path = RECORDS) -> list[dict[str, Any]]:
 
 def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) -> None:
     """Run what is missing, all sets side by side, so that an early look at the table is fair."""
-    done = {(r["set"], r["rows"], r["split"]) for r in read_records() if r["method"] == "adaptive"}
+    done = {(r["set"], r["rows"], r["split"], r["method"]) for r in read_records()}
+    fits = {"adaptive": "blend"} | ({"cqr": "cqr"} if find_spec("mapie") else {})
     cells = [
-        (name, rows, seed)
+        (name, rows, seed, which)
         for rows in sizes
         for seed in range(n_splits)
         for name in names
-        if (name, rows, seed) not in done and not (rows > 1000 and name in FEW_ROWS)
+        if (which := {fit for m, fit in fits.items() if (name, rows, seed, m) not in done})
+        and not (rows > 1000 and name in FEW_ROWS)
     ]
     start = time.perf_counter()
     RECORDS.parent.mkdir(exist_ok=True)
-    for i, (name, rows, seed) in enumerate(cells):
+    for i, (name, rows, seed, which) in enumerate(cells):
         if time.perf_counter() - start > most_seconds:
             print(f"{i} of {len(cells)} cells run: the time is over.")
             return
@@ -200,7 +203,7 @@ def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) 
                 {"set": name, "rows": rows, "split": seed, "method": method}
                 | record(bounds, y) | {"seconds": round(seconds, 2)}
             )
-            for method, bounds, y, seconds in intervals(name, rows, seed)
+            for method, bounds, y, seconds in intervals(name, rows, seed, which)
         ]  # fmt: skip
         with RECORDS.open("a", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
