@@ -16,8 +16,20 @@ def columns(path):
     return open_table(path).read().column_names
 
 
-def test_fresh_rows_make_intervals_of_method_split(call, write_houses, house_model, tmp_path):
-    fresh = write_houses(tmp_path / "fresh.csv", n_rows=120, seed=5)
+@pytest.fixture
+def fresh(write_houses, tmp_path):
+    """Houses that no model was trained on."""
+    return write_houses(tmp_path / "fresh.csv", n_rows=120, seed=5)
+
+
+def test_rows_of_the_training_are_refused(call, houses, house_model):
+    refused = call("calibrate", house_model[0], houses, "-o", "new.adacap", "--target", "price")
+    assert refused.exit_code == 1
+    assert "100% of the 156 rows were in fit" in " ".join(refused.output.split())
+    assert not Path("new.adacap").exists()
+
+
+def test_fresh_rows_make_intervals_of_method_split(call, fresh, house_model):
     result = call("calibrate", house_model[0], fresh, "-o", "new.adacap", "--target", "price")
     assert result.exit_code == 0, result.output
     model = load("new.adacap")
@@ -52,21 +64,21 @@ def test_groups_count_once_each(call, houses):
     assert "has no column 'bloc'" in refused.output
 
 
-def test_without_an_output_the_model_itself_is_calibrated(call, houses, house_model):
+def test_without_an_output_the_model_itself_is_calibrated(call, fresh, house_model):
     Path("own.adacap").write_bytes(Path(house_model[0]).read_bytes())
-    result = call("calibrate", "own.adacap", houses, "--target", "price", "--json")
+    result = call("calibrate", "own.adacap", fresh, "--target", "price", "--json")
     facts = json.loads(result.stdout)
-    assert (facts["method"], facts["rows"], facts["output"]) == ("split", 156, "own.adacap")
+    assert (facts["method"], facts["rows"], facts["output"]) == ("split", 117, "own.adacap")
     assert load("own.adacap").interval_method_ == "split"
 
 
-def test_a_signed_model_stays_signed(call, houses, house_model):
+def test_a_signed_model_stays_signed(call, fresh, house_model):
     house_model[1].save("signed.adacap", key=b"secret")
     Path("key").write_bytes(b"secret\n")
-    refused = call("calibrate", "signed.adacap", houses, "--target", "price")
+    refused = call("calibrate", "signed.adacap", fresh, "--target", "price")
     assert refused.exit_code == 2
     assert "--key-file" in refused.output
-    done = call("calibrate", "signed.adacap", houses, "--target", "price", "--key-file", "key")
+    done = call("calibrate", "signed.adacap", fresh, "--target", "price", "--key-file", "key")
     assert done.exit_code == 0, done.output
     assert load("signed.adacap", key=b"secret").interval_method_ == "split"
 
@@ -77,8 +89,8 @@ def test_a_target_that_is_not_there(call, houses, house_model):
     assert "has no column 'cost'" in result.output
 
 
-def test_a_target_named_twice_counts_once(call, houses, house_model):
-    given = ["calibrate", house_model[0], houses, "-o", "a.adacap", "--json"]
+def test_a_target_named_twice_counts_once(call, fresh, house_model):
+    given = ["calibrate", house_model[0], fresh, "-o", "a.adacap", "--json"]
     result = call(*given, "--target", "price", "--target", "price,price")
     assert result.exit_code == 0, result.output
 

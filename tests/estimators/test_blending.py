@@ -492,8 +492,11 @@ def test_few_rows_are_blended(n_rows, kind, data):
 
 
 def test_fewer_than_twenty_rows_are_left_to_nets(kind, data):
-    model = kind(quality="fast", random_state=0).fit(data.X[:19], data.target(kind)[:19])
+    few = data.X[:19], data.target(kind)[:19]
+    with pytest.warns(UserWarning, match=r"quality='fast' needs at least 20 different rows.*19"):
+        model = kind(quality="fast", random_state=0).fit(*few)
     assert model.settings_.members == ("nets",)
+    kind(random_state=0).fit(*few)  # "auto" asks for nothing
 
 
 def test_constant_columns_do_no_harm(diabetes):

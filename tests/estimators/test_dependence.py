@@ -255,12 +255,12 @@ def test_no_more_is_promised_than_dependent_rows_allow(table):
     with pytest.warns(UserWarning, match=r"at least 19 groups to take errors from, got 12.*0\.923"):
         model.predict_interval(X[:2], 0.95)
     with pytest.warns(UserWarning, match="fitted by groups, but these rows count as independent"):
-        model.calibrate(X, y)
-    model.calibrate(X, y, groups=group)
+        model.calibrate(X + 0.1, y)
+    model.calibrate(X + 0.1, y, groups=group)
     assert model.intervals_.describe().endswith("90 % are promised for a row of a new group.")
     model.fit(X, y, time=np.arange(N))
     assert "48 rows that came later" in model.intervals_.describe()
-    assert model.calibrate(X, y).intervals_.describe().endswith("nothing is promised.")
+    assert model.calibrate(X + 0.1, y).intervals_.describe().endswith("nothing is promised.")
 
 
 def test_leave_one_out_errors_are_no_ground_for_intervals_of_dependent_rows(table):

@@ -80,17 +80,27 @@ def test_a_fit_without_nets_has_no_settings_of_nets(kind, data, tmp_path):
     ("members", "weight", "source"),
     [
         (["nets", "ridge", "kernel"], {"nets": 0.0, "kernel": 0.4}, "nets"),
-        (["ridge", "nets:bins", "nets"], {"nets": 0.2, "nets:bins": 0.0}, "nets:bins"),
+        (["ridge", "nets:bins", "nets"], {"nets": 0.2, "nets:bins": 0.0}, "nets"),
         (["ridge", "kernel", "kernel:rank"], {"kernel:rank": 0.6, "kernel": 0.1}, "kernel:rank"),
         (["ridge", "trees"], {"ridge": 1.0}, None),
         (["nets", "kernel"], {"kernel": 1.0}, "kernel"),  # time was too short for nets
     ],
 )
-def test_capacity_is_read_from_the_first_nets_or_the_heaviest_kernel(members, weight, source):
+def test_capacity_is_read_from_the_heaviest_nets_or_the_heaviest_kernel(members, weight, source):
     shares = [Share(name, w, 0.5, 0.1) for name, w in weight.items()]
     settings = resolve(AdaCapRegressor(quality=members), 200)
     found = replace(settings, blend=tuple(shares)).read_from
     assert (found.name if found else None) == source
+
+
+def test_members_that_were_not_trained_are_named():
+    settings = resolve(AdaCapRegressor(quality=["ridge", "kernel", "nets"], time_limit=9.0), 200)
+    assert settings.untrained_text == ""  # nothing is trained yet
+    shares = tuple(Share(name, 0.5, 0.5, 0.1) for name in ("ridge", "kernel"))
+    found = str(replace(settings, blend=shares))
+    assert found.endswith(
+        "Not trained, since time_limit=9 left no time, or others were far ahead: nets."
+    )
 
 
 def test_the_values_are_those_documented():

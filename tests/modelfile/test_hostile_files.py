@@ -386,9 +386,13 @@ def test_other_weights_with_right_checksums_are_read(
 def test_a_file_tells_about_the_training_data(tmp_path: Path) -> None:
     table = {"salary": list(range(30)), "town": ["Ghent", "Lille", "Namur"] * 10}
     labels = np.array(["ill", "well"] * 15)
-    AdaCapClassifier(**TINY).fit(table, labels).save(tmp_path / "m.adacap")
-    text = json.dumps(parts(tmp_path / "m.adacap")[0])
-    assert all(word in text for word in ("salary", "Ghent", "well"))
+    model = AdaCapClassifier(**TINY).fit(table, labels)
+    model.save(tmp_path / "m.adacap")
+    text, weights = parts(tmp_path / "m.adacap")
+    assert all(word in json.dumps(text) for word in ("salary", "Ghent", "well"))
+    assert len(safetensors.numpy.load(weights)["seen.keys"]) == 30
+    with pytest.raises(ValueError, match="100% of the 2 rows were in fit"):
+        model.calibrate({"salary": [7, 8], "town": ["Lille", "Namur"]}, labels[7:9])
 
 
 def test_a_kernel_holds_training_rows(files: dict[str, Path]) -> None:

@@ -41,6 +41,8 @@ CHANGES = {
     "rows that are no number": ("n_rows", lambda a: np.nan * a),
     "quantiles that fall": ("grid", lambda a: a[:, ::-1].copy()),
     "a variance below zero": ("variance", lambda a: -a),
+    "hashes out of order": ("keys", lambda a: a[::-1].copy()),
+    "hashes that are no integers": ("keys", lambda a: a.astype(np.float64)),
     "axes that are no numbers": ("axes", lambda a: np.full_like(a, np.inf)),
 }
 

@@ -281,6 +281,8 @@ def _fit_rows(
             checkpoint=checkpoint, **loaded.dependence.of(rows),
         )  # fmt: skip
     model.set_params(callbacks=None)
+    if not quiet and (untrained := model.settings_.untrained_text):
+        say(untrained)
     model.provenance_ = replace(model.provenance_, targets=tuple(loaded.target.names))
     return model
 

@@ -76,6 +76,7 @@ def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
         "target": {"names": model["provenance"]["targets"], **_target(model["codec"])},
         "scheme": model["scheme"],
         "blend": [_share(share) for share in file.settings.blend],
+        "untrained": file.settings.untrained_text,
         "backbone": [{k: v for k, v in g.items() if k != "layers"} for g in nets],
         "n_networks": len(members),
         "n_parameters": _count_parameters(file.tensors),
@@ -225,6 +226,8 @@ def _print(facts: dict[str, Any], settings: str, source: Share | None) -> None:
     if facts["blend"]:
         say()
         _print_blend(facts["blend"], facts["task"])
+        if facts["untrained"]:
+            say(facts["untrained"])
     if facts["training"]:
         say()
         _print_training(facts["training"])

@@ -71,7 +71,13 @@ from adacap.estimators.sklearn_callbacks import (
 )
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds, tell_large
+from adacap.estimators.telling import (
+    tell_columns,
+    tell_doubts,
+    tell_few_rows,
+    tell_fewer_folds,
+    tell_large,
+)
 from adacap.exceptions import suggest, warn_caller
 from adacap.progress import Steps
 from adacap.tables.columns import Floats
@@ -328,6 +334,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         )
         if isinstance(data.codec, RegressionCodec) and "target_transform" in told:
             settings = replace(settings, target_transform=data.codec.transform_names)
+        if "quality" in told:
+            tell_few_rows(told["quality"], settings, data.n_rows)
         if folds is not None and settings.validation == "folds":
             tell_fewer_folds(told["n_estimators"], settings)
         if is_warm_start:

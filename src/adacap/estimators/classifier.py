@@ -34,6 +34,7 @@ from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
 from adacap.estimators.rows import weights_of_classes
+from adacap.estimators.seen import refuse_seen
 from adacap.estimators.sets import SetData, class_scores, predict_set
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
@@ -357,6 +358,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             Which class is predicted stays as it is.
         """
         check_is_fitted(self)
+        refuse_seen(self, X, y)
         outputs, coded, weight = self._compare(X, y, sample_weight)
         own = replace(self.codec_, temperature=self.sets_.temperature)
         given = row_weights(sample_weight, len(y))

@@ -338,6 +338,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _cells(self, table: Table, j: int, plan: ColumnPlan) -> Cells:
         return cells_by_plan(table.columns[j], table.place(j), plan, self.policy)
 
+    def align(self, X: Any) -> Table:
+        """X as a table with its columns as ``fit`` had them, their text read as in ``fit``."""
+        return self._encoder.align(read_table(X))
+
     def cells(self, X: Any) -> list[Cells]:
         """Columns of X in the order and the kinds of ``fit``, before they are encoded."""
         return self._encoder.cells(read_table(X))

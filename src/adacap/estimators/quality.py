@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
 
 __all__ = [
-    "CLASS_NETS", "CLASS_QUALITIES", "FOURIER", "KINDS_OF_NETS", "MANY_ROWS", "MEMBERS", "NETS",
-    "NETS_ALONE", "QUALITIES", "Plan", "is_of_nets", "nets_in", "plan_of",
+    "CLASS_NETS", "CLASS_QUALITIES", "FOURIER", "KINDS_OF_NETS", "LEAST_ROWS", "MANY_ROWS",
+    "MEMBERS", "NETS", "NETS_ALONE", "QUALITIES", "Plan", "is_of_nets", "nets_in", "plan_of",
 ]  # fmt: skip
 
 NETS_ALONE = ("nets",)
@@ -73,7 +73,7 @@ CLASS_NETS: Mapping[str, dict[str, Any]] = {name: {"n_estimators": 5} for name i
 FOURIER = {"width": 256, "depth": 1}
 """Size of the nets of Fourier features, whatever that of the others."""
 
-_LEAST_ROWS = 20  # to blend members on
+LEAST_ROWS = 20  # to blend members on
 _OF_NETS = (
     "architecture", "scheme", "width", "depth", "n_estimators", "validation", "max_iter", "max_lr",
     "batch_size", "optimizer", "weight_decay", "refit", "n_permutations",
@@ -155,7 +155,7 @@ def plan_of(
             f"quality={told['quality']!r} blends members that are trained in the same folds, which "
             f"cannot be done {reason}. Use quality='nets' for a bag of nets alone."
         )
-    if reason or n_rows < _LEAST_ROWS or tuple(members) == NETS_ALONE:
+    if reason or n_rows < LEAST_ROWS or tuple(members) == NETS_ALONE:
         return Plan("nets", NETS_ALONE)
     plan = Plan(name, tuple(members))
     _refuse_without_effect(estimator, plan)

@@ -34,6 +34,7 @@ from adacap.estimators.intervals import (
 )
 from adacap.estimators.intervals import quantiles as _quantiles
 from adacap.estimators.preprocessing import Preprocessing
+from adacap.estimators.seen import refuse_seen
 from adacap.estimators.settings import REGRESSION
 from adacap.estimators.targets import RegressionCodec
 from adacap.training.callbacks import Callback
@@ -401,6 +402,7 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
             Predictions stay as they are.
         """
         check_is_fitted(self)
+        refuse_seen(self, X, y)
         data = self.intervals_
         outputs, coded, weight = self._compare(X, y, sample_weight)
         given = row_weights(sample_weight, len(y))

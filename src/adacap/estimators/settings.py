@@ -216,7 +216,7 @@ class Settings:
         rows = self.rows()
         wide = max(len(name) for name, _, _ in rows)
         lines = [f"{name:{wide}}  {text}{'  (auto)' * auto}" for name, text, auto in rows]
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.untrained_text])])
 
     def rows(self) -> list[tuple[str, str, bool]]:
         """Name, value as text and whether it was ``"auto"``, of all settings in use.
@@ -268,13 +268,28 @@ class Settings:
     def read_from(self) -> Share | None:
         """The member of a blend that λ and capacity were read from; None for nets alone.
 
-        The first member of nets that was trained, with or without weight; else the heaviest
-        kernel.
+        The heaviest member of nets, with or without weight; else the heaviest kernel.
         """
-        trained = {share.name: share for share in self.blend}
-        nets = [trained[name] for name in self.members if name in trained and is_of_nets(name)]
+        nets = [share for share in self.blend if is_of_nets(share.name)]
         kernels = [share for share in self.blend if share.name.partition(":")[0] == "kernel"]
         return next(iter([*nets, *kernels]), None)
+
+    @property
+    def untrained(self) -> tuple[str, ...]:
+        """Members of a blend that were planned and not trained: too slow, or too far behind."""
+        trained = {share.name for share in self.blend}
+        return tuple(name for name in self.members if name not in trained and self.blend)
+
+    @property
+    def untrained_text(self) -> str:
+        """Which members were not trained and why, in a sentence; empty where all were.
+
+        Nets on many rows are tried on one fold first, and left out where others are far ahead.
+        """
+        if not self.untrained:
+            return ""
+        why = f"time_limit={self.time_limit:g} left no time, or " * (self.time_limit is not None)
+        return f"Not trained, since {why}others were far ahead: {', '.join(self.untrained)}."
 
     def without_nets(self) -> Settings:
         """The same settings of a fit that trained no nets."""

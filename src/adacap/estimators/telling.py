@@ -10,13 +10,16 @@ import torch
 from torch import Tensor
 
 from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.quality import LEAST_ROWS
 from adacap.estimators.settings import Settings
 from adacap.exceptions import NumericalWarning, warn_caller
 from adacap.tables.suspicions import doubts_of_columns, doubts_of_target
 from adacap.tables.table import Table
 from adacap.tables.telling import lost_columns, tell, told_table
 
-__all__ = ["doubts", "tell_columns", "tell_doubts", "tell_fewer_folds", "tell_large"]
+__all__ = [
+    "doubts", "tell_columns", "tell_doubts", "tell_few_rows", "tell_fewer_folds", "tell_large",
+]  # fmt: skip
 
 _FOLDS = 5  # the usual number
 _LARGE = 1e4  # cells beside which float32 was measured to cost 0.001 deviations of a prediction
@@ -58,6 +61,15 @@ def tell_doubts(
     """
     for doubt in doubts(encoder, table, y, is_class, transform=transform):
         warn_caller(doubt)
+
+
+def tell_few_rows(told: Any, settings: Settings, n_rows: int) -> None:
+    """Warn of a blend that was asked for and has too few rows to be weighed on."""
+    if settings.quality == "nets" and told not in ("auto", "nets") and tuple(told) != ("nets",):
+        warn_caller(
+            f"quality={told!r} needs at least {LEAST_ROWS} different rows to weigh members on, got "
+            f"{n_rows}: a bag of nets is trained instead, as quality='nets' does."
+        )
 
 
 def tell_fewer_folds(n_told: int | str, settings: Settings) -> None:

@@ -64,6 +64,8 @@ def seen_tensors(seen: Seen | None) -> Iterator[tuple[str, Tensor]]:
     if seen is None:
         return
     arrays = seen.summary.to_arrays()
+    if len(seen.keys):
+        arrays["keys"] = seen.keys
     if seen.kernel is not None:
         arrays["kernel"] = seen.kernel
     if seen.axes is not None:
@@ -82,7 +84,8 @@ def restore_seen(arrays: Tensors) -> Seen | None:
         own = (np.array(arrays[name], dtype=np.float64) for name in ("axes", "variance", "limits"))
         axes = Axes(*own)
     kernel = np.array(arrays["kernel"]) if "kernel" in arrays else None
-    return Seen(TableSummary.from_arrays(arrays), kernel, axes)
+    keys = np.array(arrays.get("keys", ()), dtype=np.int64)
+    return Seen(TableSummary.from_arrays(arrays), kernel, axes, keys)
 
 
 def capacity_tensors(capacity: Capacity) -> Iterator[tuple[str, Tensor]]:

@@ -13,10 +13,12 @@ from adacap.modelfile.archive import Tensors, require
 from adacap.tables.plan import ColumnPlan
 from adacap.tables.summaries import N_QUANTILES, levels_of
 
-__all__ = ["N_LIMITS", "SEEN_PREFIX", "take_seen"]
+__all__ = ["MOST_KEYS", "N_LIMITS", "SEEN_PREFIX", "take_seen"]
 
 SEEN_PREFIX = "seen."
 N_LIMITS = 5
+MOST_KEYS = 1024
+_KINDS = {"axes": np.float32, "keys": np.int64}
 _SUMMARY = ("n_rows", "grid", "below", "missing", "counts")
 
 
@@ -39,12 +41,12 @@ def take_seen(tensors: Tensors, plans: Sequence[ColumnPlan], n_features: int) ->
     shapes = {
         "n_rows": (1,), "grid": (p, N_QUANTILES), "below": (p, N_QUANTILES), "missing": (p,),
         "counts": (n_levels,), "kernel": (3,), "axes": (n_features, r), "variance": (r + 1,),
-        "limits": (N_LIMITS,),
+        "limits": (N_LIMITS,), "keys": (min(own.get("keys", np.empty(0)).size, MOST_KEYS),),
     }  # fmt: skip
     either = [{*_SUMMARY}, {*_SUMMARY, "kernel"}, {*_SUMMARY, "axes", "variance", "limits"}]
-    require(set(own) in either, f"its summary of the training rows has {sorted(own)}.")
+    require(set(own) - {"keys"} in either, f"its summary of the training rows has {sorted(own)}.")
     for name, array in own.items():
-        kind = np.float32 if name == "axes" else np.float64
+        kind = _KINDS.get(name, np.float64)
         fits = array.dtype == kind and array.shape == shapes[name]
         require(fits, f"tensor {SEEN_PREFIX}{name} is {array.dtype} of shape {array.shape}.")
     _check_values(own)
@@ -60,6 +62,7 @@ def _check_values(own: Tensors) -> None:
     fits = fits and np.isfinite(rows).all() and (rows > 0).all() and np.isfinite(counts).all()
     with np.errstate(invalid="ignore"):
         fits = fits and not (np.diff(own["grid"], axis=1) < 0).any()
+    fits = fits and ("keys" not in own or bool((np.diff(own["keys"]) > 0).all()))
     rest = [own[name] for name in ("kernel", "axes", "variance", "limits") if name in own]
     fits = fits and all(np.isfinite(array).all() for array in rest)
     positive = [own[name] for name in ("kernel", "variance", "limits") if name in own]

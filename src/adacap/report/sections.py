@@ -155,6 +155,8 @@ def add_blend(page: Page, estimator: Any) -> None:
         ],
         caption=f"Members of the blend, the heaviest first. Error: {loss}{unit}.",
     )
+    if untrained := estimator.settings_.untrained_text:
+        section.text(untrained)
 
 
 def add_learning(page: Page, estimator: Any) -> None:

@@ -34,7 +34,7 @@ def weigh(trained: Sequence[Trained], rows: Rows, fold: Tensor, loss: str) -> Bl
     ]
     found.sort(key=lambda one: -one.part.weight)
     total: Any = sum(one.part.factor * one.outputs for one in found)
-    first = next((one.part.nets for one in trained if one.part.nets), ())
+    first = next((one.part.nets for one in found if one.part.nets), ())
     kernel = next((one for one in found if one.kernel is not None), None)
     return Blended(
         tuple(one.part for one in found if one.part.weight > 0),
