@@ -284,7 +284,7 @@ class Checkpoint:
         keep: bool = False,
         tell: Callable[[str], object] | None = None,
     ) -> None:
-        if not every_seconds >= 0:
+        if not isinstance(every_seconds, int | float) or not every_seconds >= 0:
             raise ValueError(f"every_seconds must be 0 or more, got {every_seconds!r}.")
         self.path, self.every_seconds, self.part, self.keep = Path(path), every_seconds, part, keep
         self._tell = tell

@@ -31,7 +31,8 @@ def test_both_fits_are_kept_until_the_model_is_saved(call, houses, tmp_path, dyi
     call("fit", houses, *FIT, "-o", "whole.adacap")
     dying()
     result = call("fit", houses, *FIT, "--checkpoint", "c.checkpoint")
-    assert result.exit_code != 0
+    assert result.exit_code == 130
+    assert "c.checkpoint holds what was done, and the same command resumes" in result.output
     assert set(checkpoint.read(tmp_path / "c.checkpoint")) == {"scores", "model"}
     assert not (tmp_path / "model.adacap").exists()
     monkeypatch.undo()

@@ -264,6 +264,37 @@ def test_weights_are_finite_whatever_scikit_learn_is_told(data, bad):
             regressor().fit(X, y, sample_weight=np.full(len(y), bad))
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ma.masked_array(np.ones(60), np.arange(60) < 5), "contains NaN"),
+        (np.ones(60, dtype=complex), "one number per row: got complex128"),
+        (np.ones(60, dtype="timedelta64[s]"), "one number per row: got timedelta64"),
+        (2.0, "one number per row: got 2.0"),
+    ],
+    ids=["masked", "complex", "durations", "one number"],
+)
+def test_weights_that_are_no_numbers_are_refused_by_name(data, weight, message):
+    with pytest.raises(ValueError, match=message):
+        regressor().fit(*data, sample_weight=weight)
+
+
+def test_tensors_that_torch_follows_are_read(data):
+    X, y = data
+    given = torch.tensor(y, requires_grad=True), torch.ones(60, requires_grad=True)
+    found = regressor().fit(X, *given)
+    np.testing.assert_array_equal(found.predict(X), regressor().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("quality", [["ridge"], ["kernel"], ["trees"]])
+def test_a_target_of_the_largest_numbers_keeps_its_signs(data, quality):
+    X, _ = data
+    y = np.where(X[:, 0] > 0.6, 1.7e308, -1.7e308)  # which lie further apart than float64 reaches
+    found = regressor(quality=quality).fit(X, y)
+    assert (np.sign(found.predict(X)) == np.sign(y)).mean() > 0.9
+    assert np.isfinite(found.capacity_.residuals).all()
+
+
 def test_masked_cells_and_targets_are_missing(data):
     X, y = data
     masked = np.ma.masked_array(X[:, 0], np.arange(len(y)) < 5)
@@ -288,6 +319,20 @@ def test_masked_cells_and_targets_are_missing(data):
 def test_targets_that_are_no_numbers_are_refused_by_name(data, target, message):
     with pytest.raises(TypeError, match=message):
         regressor().fit(data[0], target)
+
+
+def test_text_in_one_of_several_targets_is_refused_by_name(data):
+    X, y = data
+    target = np.column_stack([y, np.repeat("k", 60)]).astype(object)
+    target[:, 0] = y
+    with pytest.raises(ValueError, match="must hold numbers, got text such as 'k'"):
+        regressor().fit(X, target)
+
+
+def test_no_rows_to_calibrate_on(data):
+    X, y = data
+    with pytest.raises(ValueError, match="0 sample"):
+        regressor().fit(X, y).calibrate(X[:0], y[:0])
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,13 @@ def fit(
             Checkpoint, checkpoint, every_seconds=checkpoint_every, keep=True,
             tell=cache(note),  # once for both fits
         )  # fmt: skip
-    outcome = _train(loaded, options, test_size, refit, as_json, keeping)
+    try:
+        outcome = _train(loaded, options, test_size, refit, as_json, keeping)
+    except KeyboardInterrupt as error:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        told = f"{checkpoint} holds what was done, and the same command resumes from it"
+        raise KeyboardInterrupt(told) from error
     _save(outcome.model, output, force, key)
     if report is not None:
         _write_report(outcome, loaded, report, output, force)

@@ -25,6 +25,7 @@ from adacap.estimators.held_out import (
     same_permutations,
 )
 from adacap.exceptions import NumericalWarning
+from adacap.tables.columns import Floats
 
 __all__ = ["read_capacity"]
 
@@ -76,7 +77,7 @@ def read_capacity(
         press_r2=_press(index, residuals, rows),
         holdout_p_value=None if evidence.is_warm_start else _holdout(members, valid is not None),
         rows=origin[index[part].numpy()].astype(np.int64),
-        residuals=residuals[part].numpy().reshape(-1, len(scale)) * scale,
+        residuals=_in_units(residuals[part].numpy().reshape(-1, len(scale)), scale),
         leverage=leverage[part].numpy(),
         permuted_fits=mean_fits[1:].numpy(),
         **facts,
@@ -88,6 +89,13 @@ def _sizes(n_rows: int, n_targets: int) -> tuple[int, int]:
     n_permutations = N_PERMUTATIONS if n_targets < 4 else 99
     most = max(256, _MOST_LABELS // (n_targets * (1 + n_permutations)))
     return n_permutations, min(n_rows, _MOST_ROWS, most)
+
+
+def _in_units(residuals: Floats, scale: Floats) -> Floats:
+    """Residuals in the user's units, the largest float64 where they exceed it."""
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return np.clip(residuals * scale, -largest, largest)
 
 
 def _total(rows: Rows) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from numbers import Integral
@@ -45,8 +46,16 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """Weights of the rows, checked; None counts each once."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        sample_weight = sample_weight.astype(np.float64).filled(np.nan)
+    elif isinstance(sample_weight, Tensor):
+        sample_weight = sample_weight.detach().cpu()
     try:
-        numbers = np.asarray(sample_weight, dtype=np.float64)
+        given = np.asarray(sample_weight)
+        if given.ndim == 0 or given.dtype.kind in "cmM":
+            what = reprlib.repr(given.item()) if given.ndim == 0 else str(given.dtype)
+            raise TypeError(f"got {what}")
+        numbers = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be one number per row: {error}.") from error
     weight: Floats = _check_sample_weight(numbers, np.empty((n_rows, 1)), dtype=np.float64)

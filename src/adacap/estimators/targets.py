@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
@@ -92,7 +94,7 @@ class RegressionCodec:
             )
         y = np.asarray(_plain(y))
         if y.ndim == 0:
-            raise ValueError(f"y must hold one value per row, got {y}.")
+            raise ValueError(f"y must hold one value per row, got {reprlib.repr(y.item())}.")
         if y.dtype.kind in "mM":
             raise TypeError(
                 f"A regression target must hold numbers, got {y.dtype}. Convert y, for example to "
@@ -113,13 +115,21 @@ class RegressionCodec:
             raise ValueError(f"y holds a number beyond ±1.8e308: {error}. Rescale it.") from error
         except TypeError as error:
             raise TypeError(f"y must hold numbers: {error}.") from error
+        except ValueError as error:
+            text = next((cell for cell in y.flat if isinstance(cell, str)), None)
+            if text is None:
+                raise
+            raise ValueError(
+                f"A regression target must hold numbers, got text such as {text!r:.60}. Convert it "
+                "to numbers, or leave out that column of y."
+            ) from error
         _refuse_missing(~np.isfinite(values))
         return values
 
     @staticmethod
     def numbers(y: Floats) -> Floats:
         """Checked targets as columns of numbers, to compare rows by."""
-        return y.reshape(len(y), -1)
+        return y[:, None] if y.ndim == 1 else y
 
     def encode(self, y: Any) -> Floats:
         """Coded targets of shape (n, c)."""
@@ -130,9 +140,15 @@ class RegressionCodec:
                 "Give the same columns."
             )
         columns = _applied(self.transforms, columns)
+        scale = np.where(self.scale == 0, 1.0, self.scale)
         with np.errstate(over="ignore"):
-            coded: Floats = (columns - self.mean) / np.where(self.scale == 0, 1.0, self.scale)
-        return np.clip(coded, -_FAR, _FAR)
+            apart = columns - self.mean
+            coded = apart / scale
+            if not np.isfinite(apart).all():  # a difference of numbers near the largest
+                halves = (columns / 2 - self.mean / 2) / scale * 2
+                coded = np.where(np.isfinite(apart), coded, halves)
+        found: Floats = np.clip(coded, -_FAR, _FAR)
+        return found
 
     def decode(self, output: npt.NDArray[Any]) -> Floats:
         """Predictions in the user's units and shape, the largest float64 where they exceed it."""
@@ -313,6 +329,8 @@ def _plain(y: Any) -> Any:
     """Targets as NumPy converts them; masked ones are None."""
     if isinstance(y, np.ma.MaskedArray):
         return unmasked(y)
+    if isinstance(y, torch.Tensor):
+        return y.detach().cpu()
     return y.to_numpy() if hasattr(y, "to_numpy") else y
 
 
