@@ -59,9 +59,9 @@ def test_points_of_a_tie_are_divided():
     scores = {**{name: [0.5, 0.3] for name in NETS}, "rf": [0.5, 0.4], "cart": [0.6, 0.6]}
     table = from_frame(frame(scores, {"rf": "RF", "cart": "Tree"}))
     points = wins(table, WITHOUT_ADACAP, ("DNN", "RF", "GBDT"))
-    assert points["DNN"].tolist() == pytest.approx([0.8, 1.0])
-    assert points["RF"].tolist() == pytest.approx([0.2, 0.0])
-    assert points["GBDT"].tolist() == points["CART"].tolist() == [0.0, 0.0]
+    assert points["DNN"] == pytest.approx({"t0, split 0": 0.8, "t1, split 0": 1.0})
+    assert [*points["RF"].values()] == pytest.approx([0.2, 0.0])
+    assert [*points["GBDT"].values()] == [*points["CART"].values()] == [0.0, 0.0]
 
 
 def test_a_contest_without_its_networks_is_refused():

@@ -12,8 +12,9 @@ import numpy as np
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies.schemes import (
     CATEGORIES,
     SMALLEST,
@@ -79,7 +80,8 @@ def _noisy(task: str, kind: str, share: float, folder: Path | None) -> Source:
 
     settings = {"data": task, "corruption": kind, "share": share}
     name = f"{task}, {share:.0%} {kind}"
-    return Source(_noisy_key(task, kind, share), name, "regression", make, settings)
+    key = _noisy_key(task, kind, share)
+    return Source(key, name, "regression", make, settings, unit=SPLIT)
 
 
 def _noisy_key(task: str, kind: str, share: float) -> str:
@@ -114,9 +116,7 @@ def _noise_rows(results: Results, scale: Scale) -> dict[str, Row]:
                     ).items()
                 }
                 label = _noise_label(scheme, kind, share)
-                mean = float(np.mean(list(values.values())))
-                # No spread: that between tasks is not an error of a mean over the same tasks.
-                rows[label] = Row(label, mean, None, None, len(values), values=values)
+                rows[label] = row_of(label, values)
     return rows
 
 

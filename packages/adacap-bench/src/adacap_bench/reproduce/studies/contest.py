@@ -9,6 +9,7 @@ import numpy as np
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Grid, Scale
+from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, effect_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOTE_CLOCK", "NOTE_STORE", "N_REGRESSION", "SCALES", "contest_nets", "extent", "first_figure",
-    "grids", "leads", "score_table", "tasks_remark", "whole", "wins",
+    "grids", "leads", "named", "score_table", "tasks_remark", "whole", "wins",
 ]  # fmt: skip
 
 NOTE_STORE = (
@@ -88,7 +89,9 @@ def whole(table: ScoreTable, names: Iterable[str]) -> ScoreTable:
     return table.take_experiments(complete)
 
 
-def wins(table: ScoreTable, contest: Contest, categories: Iterable[str]) -> dict[str, Any]:
+def wins(
+    table: ScoreTable, contest: Contest, categories: Iterable[str]
+) -> dict[str, dict[str, float]]:
     """Points of each category on each experiment; those that tie for the best divide it."""
     from adacap_bench.metrics import top1_by_category
 
@@ -98,13 +101,25 @@ def wins(table: ScoreTable, contest: Contest, categories: Iterable[str]) -> dict
         one = table.take_experiments(np.arange(n) == place)
         for category, share in top1_by_category(one, contest, allow_absent=True).shares.items():
             points.setdefault(category, np.zeros(n))[place] = share
-    return points
+    return {category: named(table, found) for category, found in points.items()}
 
 
-def leads(category: str, points: Mapping[str, Any]) -> list[Effect]:
+def named(table: ScoreTable, values: Any) -> dict[str, float]:
+    """One number per experiment of a table, by the name of the experiment."""
+    return {
+        f"{task}, {SPLIT} {split}": float(value)
+        for (task, split), value in zip(table.experiments, values, strict=True)
+    }
+
+
+def leads(category: str, points: Mapping[str, Mapping[str, float]]) -> list[Effect]:
     """That a category has more first places than any other."""
-    others = [found for name, found in points.items() if name != category and found.any()]
-    return [effect_of(points[category] - found) for found in others or [0.0]]
+    ours = points[category]
+    others = [found for name, found in points.items() if name != category and any(found.values())]
+    return [
+        effect_of({name: value - found.get(name, 0.0) for name, value in ours.items()})
+        for found in others or [{}]
+    ]
 
 
 def first_figure(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.studies.contest import (
     N_REGRESSION,
@@ -16,11 +17,12 @@ from adacap_bench.reproduce.studies.contest import (
     contest_nets,
     extent,
     grids,
+    named,
     score_table,
     tasks_remark,
     whole,
 )
-from adacap_bench.reproduce.verdicts import effect_of
+from adacap_bench.reproduce.verdicts import Effect, effect_of
 
 if TYPE_CHECKING:
     from adacap_bench.metrics import ScoreTable
@@ -144,8 +146,8 @@ def _best_remark(small: bool) -> str:
 
 def _best_claims(table: ScoreTable) -> list[Claim]:
     """Claims about mean errors, by differences on the same experiments."""
-    errors = {name: table.values[:, place] for place, name in enumerate(table.methods)}
-    mean = {name: float(values.mean()) for name, values in errors.items()}
+    errors = {name: named(table, table.values[:, k]) for k, name in enumerate(table.methods)}
+    mean = {name: mean_of(values) for name, values in errors.items()}
     adacap = [name for name in ("adacap-snn", "adacap-glu-mlp") if name in errors]
     shown = ", ".join(f"{name} {mean[name]:.4f}" for name in adacap)
     claims = []
@@ -153,7 +155,7 @@ def _best_claims(table: ScoreTable) -> list[Claim]:
         claims.append(
             Claim(
                 "AdaCap-SNN and AdaCap-GLU come before CatBoost in mean RMSE",
-                [effect_of(errors["catboost"] - errors[name]) for name in adacap],
+                [_less(errors[name], errors["catboost"]) for name in adacap],
                 f"{shown}, catboost {mean['catboost']:.4f}",
             )
         )
@@ -164,14 +166,18 @@ def _best_claims(table: ScoreTable) -> list[Claim]:
         claims.append(
             Claim(
                 "A net with AdaCap has the lowest mean RMSE of all methods",
-                [effect_of(errors[name] - errors[best]) for name in errors if name not in nets],
+                [
+                    _less(errors[best], errors[name], trials=len(nets))  # the best was picked
+                    for name in errors
+                    if name not in nets
+                ],
                 f"the lowest is {first} with {mean[first]:.4f}; {shown}",
             )
         )
     claims += [
         Claim(
             f"AdaCap improves {net}",
-            [effect_of(errors[net] - errors[f"adacap-{net}"])],
+            [_less(errors[f"adacap-{net}"], errors[net])],
             f"mean RMSE {mean[net]:.4f} without, {mean[f'adacap-{net}']:.4f} with AdaCap",
         )
         for net in ("snn", "glu-mlp")
@@ -180,31 +186,36 @@ def _best_claims(table: ScoreTable) -> list[Claim]:
     return claims + _near_claims(table)
 
 
+def _less(ours: Mapping[str, float], theirs: Mapping[str, float], *, trials: int = 1) -> Effect:
+    """That the first errors are lower than the second."""
+    return effect_of({name: theirs[name] - error for name, error in ours.items()}, trials=trials)
+
+
 def _near_claims(table: ScoreTable) -> list[Claim]:
     """Claims of the table's caption about P90 and about the subset of the best RMSE below 0.25."""
     from adacap_bench.metrics import easy_subset
 
     glu, snn = "adacap-glu-mlp", "adacap-snn"
     near = table.best()[:, None] >= 0.9 * (1 - 1e-12) * table.values
-    first, second = (near[:, table.column(name)].astype(float) for name in (glu, snn))
+    first, second = (named(table, near[:, table.column(name)]) for name in (glu, snn))
     claims = [
         Claim(
             "AdaCap-GLU is more consistent than AdaCap-SNN: its P90 is higher",
-            [effect_of(first - second)],
-            f"P90 {100 * first.mean():.1f} % against {100 * second.mean():.1f} %",
+            [_less(second, first)],
+            f"P90 {100 * mean_of(first):.1f} % against {100 * mean_of(second):.1f} %",
         )
     ]
     easy = easy_subset(table)
     if len(easy.experiments):
         others = [name for name in easy.methods if not name.startswith("adacap-")]
-        mean = {name: float(easy.values[:, easy.column(name)].mean()) for name in [glu, *others]}
+        errors = {name: named(easy, easy.values[:, easy.column(name)]) for name in [glu, *others]}
+        mean = {name: mean_of(values) for name, values in errors.items()}
         best = min(others, key=lambda name: mean[name])
-        ours = easy.values[:, easy.column(glu)]
         claims.append(
             Claim(
                 "Where the best RMSE is below 0.25, AdaCap-GLU has a lower mean RMSE than every "
                 "method without AdaCap",
-                [effect_of(easy.values[:, easy.column(name)] - ours) for name in others],
+                [_less(errors[glu], errors[name]) for name in others],
                 f"{glu} {mean[glu]:.4f}, the best of the others is {best} with {mean[best]:.4f}",
             )
         )
