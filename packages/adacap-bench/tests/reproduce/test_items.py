@@ -158,6 +158,38 @@ def test_large_data_sets_have_splits_of_their_own_and_decide_nothing_then():
     assert "Seoul Bike: R² 0.500 at 0, -8.500 at 0.03 (5 splits, not judged)" in claim.evidence
 
 
+def splits(mean: float, n: int, noise: int) -> dict[str, float]:
+    return {f"split {k}": mean + 0.01 * ((7 * k + noise) % 5 - 2) for k in range(n)}
+
+
+def test_the_rule_for_lambda_is_judged_without_the_set_of_five_splits():
+    """Seoul Bike speaks against it, but five splits cannot."""
+    rows = {}
+    for name, n, by_rule in (("Concrete Slump −3", 20, 0.6), ("Seoul Bike", 5, 0.1)):
+        for what, r2 in ((lam, 0.4) for lam in ("0.001", "1000", "1e+05")):
+            label = f"{name}, λ_init {what}"
+            rows[label] = Row(label, r2, n=n, values=splits(r2, n, len(what)))
+        label = f"{name}, λ_init by rule"
+        rows[label] = Row(label, by_rule, n=n, values=splits(by_rule, n, 0))
+    claim = judged(items()["d6-lambda"].claims(rows))[0]
+    assert claim.verdict == "reproduced"
+    assert "Seoul Bike: R² 0.100 by rule, best of the grid 0.400 (5 splits, not judged)" in (
+        claim.evidence
+    )
+
+
+def test_depths_are_compared_on_the_sets_of_enough_splits():
+    rows = {}
+    for name, n, best in (("Concrete Slump −1", 20, 1), ("Servo", 20, 4), ("Seoul Bike", 5, 2)):
+        for depth in range(1, 5):
+            label = f"{name}, depth {depth}"
+            r2 = 0.5 + 0.2 * (depth == best)
+            rows[label] = Row(label, r2, n=n, values=splits(r2, n, depth))
+    claim = judged(items()["d6-depth"].claims(rows))[0]
+    assert (claim.verdict, min(effect.n for effect in claim.effects)) == ("reproduced", 20)
+    assert claim.evidence.endswith("4 on Servo, 2 on Seoul Bike (5 splits, not judged)")
+
+
 def test_a_study_in_pieces_is_judged_on_the_data_sets_that_are_far_enough():
     """One that has a single setting so far keeps no claim from being decided on the others."""
     from adacap_bench.reproduce.studies.mlr_numbers import NAMES, QSAR, SLUMP
@@ -172,6 +204,17 @@ def test_a_study_in_pieces_is_judged_on_the_data_sets_that_are_far_enough():
     label = f"{NAMES[QSAR]}, σ̃ 0.03"
     rows[label] = Row(label, 0.4, n=3, values={f"split {k}": 0.4 for k in range(3)})
     assert [claim.verdict for claim in judged(study.claims(rows))] == ["reproduced"] * 2
+
+
+def test_sets_weigh_the_same_in_the_rows_and_the_effects_of_the_ablation(made_up, no_targets):
+    """Seoul Bike has five splits, the others twenty."""
+    study = items()["d6-ablation"]
+    outcome = study.summarise(made_up(study, study.scales["ledger"]), study.scales["ledger"])
+    rows = {row.label: row.ours for row in outcome.rows}
+    (effect,) = outcome.claims[1].effects
+    gain = rows["NN + Ridge + permutations"] - rows["NN + Ridge"]
+    assert effect.n == 45
+    assert effect.value == pytest.approx(gain)
 
 
 @pytest.mark.parametrize(("tasks", "has_number"), [(3, True), (2, False)])
