@@ -108,7 +108,7 @@ def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
     assert run(*words, "--max-hours", 0.2, "--json").exit_code == 0
     whole = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
     assert (whole["n_jobs"], whole["n_left"]) == (30, 0)
-    assert "unfinished" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+    assert "unfinished:" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
 
 
 def test_an_unfinished_record_does_not_replace_one_of_more_runs(tmp_path):

@@ -64,7 +64,8 @@ def _columns(table: ScoreTable) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _summarise_top(results: Results, scale: Scale) -> Outcome:
-    table = whole(score_table(results), contest_nets())
+    scores = score_table(results)
+    table = whole(scores, contest_nets())
     won = _columns(table)
     shares = {
         column: {category: 100 * mean_of(found) for category, found in points.items()}
@@ -83,7 +84,8 @@ def _summarise_top(results: Results, scale: Scale) -> Outcome:
         for category, number in numbers.items()
     ]  # fmt: skip
     figure = first_figure(shares, paper, [*_PAPER_TOP])
-    return Outcome(rows, _top_claims(won, shares), figure, [tasks_remark(table, N_REGRESSION)])
+    remarks = [tasks_remark(table, N_REGRESSION, len(scores.experiments))]
+    return Outcome(rows, _top_claims(won, shares), figure, remarks)
 
 
 _EASY = "with AdaCap, min RMSE < 0.25"

@@ -93,7 +93,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     }
     every = [*rows.values(), *(row for found in nets.values() for row in found.values())]
     figure = first_figure(shares, paper, [*_PAPER])
-    remark = tasks_remark(tables["auc"], _N_TASKS)
+    remark = tasks_remark(tables["auc"], _N_TASKS, len(score_table(results, "auc").experiments))
     return Outcome(every, _claims(won, shares, nets), figure, [remark])
 
 

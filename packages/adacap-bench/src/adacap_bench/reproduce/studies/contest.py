@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOTE_CLOCK", "NOTE_STORE", "N_REGRESSION", "SCALES", "contest_nets", "extent", "first_figure",
-    "grids", "leads", "named", "score_table", "tasks_remark", "whole", "wins",
+    "grids", "leads", "left_out", "named", "score_table", "tasks_remark", "whole", "wins",
 ]  # fmt: skip
 
 NOTE_STORE = (
@@ -138,10 +139,48 @@ def first_figure(
     return Figure("Share of experiments won by each category.", tuple(panels))
 
 
-def tasks_remark(table: ScoreTable, n_tasks: int) -> str:
-    """How many experiments there are, and on how many of the paper's tasks."""
+def tasks_remark(table: ScoreTable, n_tasks: int, n_all: int | None = None) -> str:
+    """How many experiments there are, and on how many of the paper's tasks.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    n_tasks : int
+        Tasks of the paper's table.
+    n_all : int, optional
+        Experiments of the results, of which the table may be a part, see :func:`whole`.
+    """
     tasks = {task for task, _ in table.experiments}
     text = f"{len(table.experiments)} experiments on {len(tasks)} tasks."
+    if n_all is not None and n_all > len(table.experiments):
+        text += f" {n_all - len(table.experiments)} more lack a result of one of the networks."
     if len(tasks) < n_tasks:
         text += f" The paper's table is about {n_tasks} tasks, so numbers compare loosely."
     return text
+
+
+def left_out(results: Results, table: ScoreTable) -> dict[str, str]:
+    """Methods that lack a result on some experiments, so that they cannot be compared, and why.
+
+    Peers, which the paper does not have, are not named.
+    """
+    from adacap_bench.methods import METHODS
+
+    reasons: dict[str, list[str]] = {}
+    for record in results.failed:
+        why = f"{record.status} on {record.job.task}"
+        reasons.setdefault(record.job.method, []).append(why)
+    for one in results.skipped:
+        where = "" if one.task == "*" else f" on {one.task}"
+        reasons.setdefault(one.method, []).append(f"not run{where}: {one.reason}")
+    lacking = Counter(method for method, *_ in table.missing())
+    found = {
+        name: f"no result on {n} of {len(table.experiments)} experiments"
+        for name, n in lacking.items()
+    }
+    found |= {name: "no result at all" for name in reasons if name not in table.methods}
+    return {
+        name: "; ".join([text, *dict.fromkeys(reasons.get(name, ["not in the store"]))])
+        for name, text in found.items()
+        if name in METHODS and METHODS[name].category != "Peer"
+    }

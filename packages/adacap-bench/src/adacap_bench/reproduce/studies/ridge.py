@@ -216,7 +216,7 @@ THEOREM = Item(
     "Theorem 1 and its proof in the appendix",
     "Relative error of MLR(λ) + ‖P Y_perm‖² against R(λ), mean over λ > ε_n and draws",
     {
-        "quick": Scale(10, 1, {"sizes": (100, 400, 1600)}),
+        "quick": Scale(40, 1, {"sizes": (100, 400, 1600)}),
         "ledger": Scale(50, 1, {"sizes": (100, 400, 1600, 6400)}),
         "paper": Scale(200, 1, {"sizes": (100, 400, 1600, 6400, 25600)}),
     },
