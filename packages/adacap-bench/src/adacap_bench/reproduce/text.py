@@ -234,6 +234,8 @@ HEADLINES = (
      "AdaCap helps with few images per class"),
     ("n2", "The MLR loss lowers the error of Tikhonov alone at every share of permuted labels",
      "the MLR loss helps where labels are permuted"),
+    ("n2", "AdaCap lowers the error of the plain net at every share of permuted labels",
+     "AdaCap does better than a plain net where labels are permuted"),
     ("n3", "Training moves λ by more than a factor of 1.5 from its start",
      "training moves λ far from its start"),
     ("c9", "The plain net collapses at batches of 16 to 64",
