@@ -22,6 +22,7 @@ from adacap_bench.reproduce import (
     reproduce,
 )
 from adacap_bench.reproduce.results import NoResultError
+from adacap_bench.runner import Summary
 from adacap_bench.store import Store
 
 RECORDS = Path(__file__).parents[4] / "docs" / "reproduction"
@@ -109,6 +110,20 @@ def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
     whole = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
     assert (whole["n_jobs"], whole["n_left"]) == (30, 0)
     assert "unfinished:" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+
+
+def test_a_study_that_is_cut_has_all_its_methods_on_what_is_done(tmp_path, monkeypatch):
+    """C10 goes seed by seed: at any moment all four rows are of the same seeds."""
+    item = items()["c10"]
+    orders = []
+    monkeypatch.setattr(
+        "adacap_bench.runner._execute", lambda plan, *_: orders.extend(plan.orders) or Summary()
+    )
+    with pytest.raises(NoResultError):
+        reproduce(item, Machine(tmp_path / "state.sqlite", deadline=time.monotonic() + 9), "ledger")
+    seeds = [order.job.seed for order in orders]
+    assert seeds == sorted(seeds)
+    assert len({order.job.method for order in orders[:4]}) == 4
 
 
 def test_an_unfinished_record_does_not_replace_one_of_more_runs(tmp_path):
