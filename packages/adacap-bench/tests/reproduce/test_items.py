@@ -146,7 +146,7 @@ def test_large_data_sets_have_splits_of_their_own_and_decide_nothing_then():
     item = items()["d6-dither"]
     scale = item.scales["paper"]
     n_splits = {grid.tasks[0]: len(grid.splits) for grid in item.grids(scale)}
-    assert n_splits == {"mlr-regression0": 100, "mlr-regression1": 100, "mlr-regression8": 5}
+    assert n_splits == {"mlr-regression0": 20, "mlr-regression1": 20, "mlr-regression8": 5}
     rows = {}
     for name, n, worse in (("Concrete Slump −3", 12, 0.0), ("Seoul Bike", 5, 9.0)):
         for sigma, r2 in ((0.0, 0.5), (0.03, 0.5 - worse)):
@@ -215,6 +215,52 @@ def test_sets_weigh_the_same_in_the_rows_and_the_effects_of_the_ablation(made_up
     gain = rows["NN + Ridge + permutations"] - rows["NN + Ridge"]
     assert effect.n == 45
     assert effect.value == pytest.approx(gain)
+
+
+D6 = {"mlr-regression0": 20, "mlr-regression1": 20, "mlr-regression8": 5}
+
+
+@pytest.mark.parametrize(
+    ("key", "runs"),
+    [
+        ("c3", {f"mnist-{n}": 20 for n in (2, 3, 5, 10, 20, 50)}),
+        ("c4", {"ridge-entrywise": 2000, "ridge-shared": 2000}),
+        ("c8", {"paper-1": 100}),
+        ("c9", {"paper-31": 10}),
+        ("c10", {"paper-1": 1000}),
+        ("d6-ablation", D6),
+        ("d6-ablation-bagged", {task: 10 * n for task, n in D6.items()}),
+        ("d6-batch", {**D6, "paper-42": 1}),
+        *((f"d6-{name}", D6) for name in sorted(STUDIES - {"batch", "depth"})),
+    ],
+)
+def test_the_scale_of_the_paper(key, runs, data_folder):
+    """Runs of the first method on each task."""
+    item = items()[key]
+    found = {}
+    for grid in item.grids(replace(item.scales["paper"], folder=data_folder)):
+        for task in grid.tasks:
+            name = task if isinstance(task, str) else task.key
+            found.setdefault(name, len(grid.splits) * len(grid.seeds))
+    assert found == runs
+
+
+@pytest.mark.parametrize(
+    ("key", "n_tasks", "n_splits", "n_seeds"),
+    [
+        ("c5", 26, 3, 1),
+        ("c6", 26, 3, 1),
+        ("c12", 26, 3, 1),
+        ("c5-classes", 18, 3, 1),  # two of them need data that are not to be had
+        ("c7", 15, 1, 10),
+        ("d6-depth", 16, 10, 1),
+    ],
+)
+def test_the_scale_of_the_papers_tables(key, n_tasks, n_splits, n_seeds):
+    grids = items()[key].grids(items()[key].scales["paper"])
+    assert sum(len(grid.tasks) for grid in grids) == n_tasks
+    assert {len(grid.splits) for grid in grids if grid.tasks[0] != "mlr-regression8"} == {n_splits}
+    assert {len(grid.seeds) for grid in grids} == {n_seeds}
 
 
 @pytest.mark.parametrize(("tasks", "has_number"), [(3, True), (2, False)])

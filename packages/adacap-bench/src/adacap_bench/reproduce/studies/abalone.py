@@ -97,7 +97,7 @@ BATCH_SIZE = table_item(
     scales={
         "quick": Scale(1, 1, {"sizes": (16, 64, 512)}),
         "ledger": Scale(1, 10, {"sizes": tuple(_PAPER_BATCH)}),
-        "paper": Scale(10, 1, {"sizes": tuple(_PAPER_BATCH)}),
+        "paper": Scale(1, 10, {"sizes": tuple(_PAPER_BATCH)}),
     },
     extent=lambda scale: (
         f"splits × seeds: {scale.splits} × {scale.seeds}, batches of "

@@ -162,7 +162,7 @@ BAGGING = Item(
     {
         "quick": Scale(1, 3, {"tasks": ("paper-1",)}),
         "ledger": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
-        "paper": Scale(10, 10, {"tasks": ("paper-regression-small",)}),
+        "paper": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
     },
     _grids,
     _extent,

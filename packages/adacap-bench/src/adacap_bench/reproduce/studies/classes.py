@@ -143,7 +143,7 @@ TOP_CLASSES = Item(
     {
         "quick": Scale(1, 1, {"tasks": ("paper-0", "paper-4"), "methods": _QUICK}),
         "ledger": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
-        "paper": Scale(10, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
+        "paper": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
     },
     grids,
     extent,

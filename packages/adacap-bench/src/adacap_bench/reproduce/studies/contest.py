@@ -43,7 +43,7 @@ _QUICK = {
 SCALES = {
     "quick": Scale(1, 1, _QUICK),
     "ledger": Scale(3, 1, {"tasks": ("paper-regression-small",), "methods": ("paper",)}),
-    "paper": Scale(10, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
+    "paper": Scale(3, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
 }
 
 

@@ -246,7 +246,7 @@ SINGLE = _item(
     {
         "quick": scale(2, (SLUMP,)),
         "ledger": scale(20, (SLUMP, QSAR, BIKE)),
-        "paper": scale(100, (SLUMP, QSAR, BIKE)),
+        "paper": scale(20, (SLUMP, QSAR, BIKE)),
     },
     _single_grids,
     _summarise_single,
@@ -258,7 +258,7 @@ BAGGED = _item(
     {
         "quick": scale(1, (SLUMP,), 3),
         "ledger": scale(10, (SLUMP, QSAR), 10),
-        "paper": scale(100, (SLUMP, QSAR, BIKE), 10),
+        "paper": scale(20, (SLUMP, QSAR, BIKE), 10),
     },
     _grids,
     _summarise_bagged,

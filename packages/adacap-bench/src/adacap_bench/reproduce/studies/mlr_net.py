@@ -181,7 +181,7 @@ def _scales(most: float, full_most: float, tasks: Sequence[str] = _ALL) -> dict[
     return {
         "quick": scale(1, (SLUMP,), most=most),
         "ledger": scale(20, _SMALL, most=most),
-        "paper": scale(100, tasks, most=full_most),
+        "paper": scale(20, tasks, most=full_most),
     }
 
 
@@ -448,7 +448,7 @@ STUDIES: tuple[Item, ...] = (
         scales={
             "quick": scale(1, ("mlr-regression12", SLUMP)),
             "ledger": scale(10, tuple(paper.DEPTH)[:9]),
-            "paper": scale(100, tuple(paper.DEPTH)),
+            "paper": scale(10, tuple(paper.DEPTH)),
         },
         extent=extent,
         measure="Test R², mean over splits",
