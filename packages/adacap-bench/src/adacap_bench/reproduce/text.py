@@ -275,10 +275,9 @@ def readme_text(records: Mapping[str, Evidence], order: Sequence[str]) -> str:
     )
     return (
         f"Does the paper reproduce? Of {len(known)} claims, its own and on questions it leaves "
-        f"open, {counts['holds']} hold by more than chance (two standard errors, more where there "
-        f"are few experiments), {counts['fails']} fail, {counts['near']} lie within their errors, "
-        f"and {counts['waits']} wait for {LEAST} experiments in pairs or the rest of their runs. "
-        f"{told}"
+        f"open, {counts['holds']} hold by more than chance, {counts['fails']} fail, "
+        f"{counts['near']} lie within their errors, and {counts['waits']} wait for {LEAST} "
+        f"experiments in pairs or the rest of their runs. {told}"
     )
 
 
