@@ -44,6 +44,19 @@ def test_every_combination_once_and_long_tasks_first():
     assert [split for split, _ in itertools.groupby(job.split for job in jobs)] == [0, 1] * 3
 
 
+def test_in_pieces_small_tasks_come_first_and_methods_together():
+    plan = make_plan(
+        tables(task("large", 1000), task("small", 10)),
+        [method("a"), method("b")], splits=[0, 1], seeds=range(3), in_pieces=True,
+    )  # fmt: skip
+    jobs = [order.job for order in plan.orders]
+    assert len(set(jobs)) == len(jobs) == 2 * 2 * 2 * 3
+    assert [key for key, _ in itertools.groupby(job.task for job in jobs)] == ["small", "large"]
+    assert [(job.split, job.seed, job.method) for job in jobs[:12]] == [
+        (split, seed, name) for split in (0, 1) for seed in range(3) for name in "ab"
+    ]
+
+
 def test_what_is_left_out_has_a_reason():
     plan = make_plan(
         tables(task("wide", 2000), task("two-classes", 100, "binary")),

@@ -58,7 +58,7 @@ class Skipped:
 
 @dataclass
 class Plan:
-    """Jobs to run, the longest tasks first, and those left out."""
+    """Jobs in the order they are run, and those left out."""
 
     orders: list[Order] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -105,6 +105,7 @@ def make_plan(
     settings: Settings | None = None,
     threads: int = 1,
     plugins: Sequence[Plugin] = (),
+    in_pieces: bool = False,
 ) -> Plan:
     """Cross tasks, splits, methods and seeds.
 
@@ -122,6 +123,10 @@ def make_plan(
         Threads of each worker.
     plugins : sequence of Plugin
         Files that registered some of the methods.
+    in_pieces : bool, default=False
+        Whether the run may be cut short. The largest tasks come first, so that no long job is left
+        alone at the end; in pieces they come last, and all methods of a split and seed together, so
+        that what is done can be compared.
 
     Returns
     -------
@@ -135,7 +140,8 @@ def make_plan(
         else:
             usable.append(method)
     per_cell = len(splits) * len(seeds)
-    for task in _largest_first(tables):
+    tasks = sorted(tables.tasks.values(), key=_size, reverse=not in_pieces)
+    for task in tasks:
         fitting = []
         for method in usable:
             if reason := _why_not(method, task, tables):
@@ -149,8 +155,7 @@ def make_plan(
                 None if METHODS.get(method.name) is method else method,
             )
             for split in splits
-            for method, hashed in fitting
-            for seed in seeds
+            for (method, hashed), seed in _crossed(fitting, seeds, in_pieces)
         ]  # fmt: skip
     return plan
 
@@ -169,6 +174,13 @@ def _why_not(method: Method, task: Task | Source, tables: Tables) -> str | None:
     return f"takes up to {method.max_rows} rows, the table has {n_rows}"
 
 
-def _largest_first(tables: Tables) -> list[Task | Source]:
-    """Tasks by decreasing size, so that no long job is left alone at the end."""
-    return sorted(tables.tasks.values(), key=lambda task: -(task.rows or 0) * (task.columns or 1))
+def _size(task: Task | Source) -> int:
+    return (task.rows or 0) * (task.columns or 1)
+
+
+def _crossed(
+    fitting: Sequence[tuple[Method, str]], seeds: Sequence[int], seed_by_seed: bool
+) -> list[tuple[tuple[Method, str], int]]:
+    if seed_by_seed:
+        return [(one, seed) for seed in seeds for one in fitting]
+    return [(one, seed) for one in fitting for seed in seeds]

@@ -146,7 +146,8 @@ def run(
     progress : bool, default=False
         Show a bar on standard error.
     stop_after : float, optional
-        Seconds after which no job is handed to the engine; those it has are finished.
+        Seconds after which no job is handed to the engine; those it has are finished. The order
+        is then that of a run in pieces, see :func:`~adacap_bench.plan.make_plan`.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def run(
     tables = _tables(tasks, folder, raw_target)
     plan = make_plan(
         tables, _methods(methods), splits, seeds,
-        settings=settings, threads=threads, plugins=loaded,
+        settings=settings, threads=threads, plugins=loaded, in_pieces=stop_after is not None,
     )  # fmt: skip
     if isinstance(engine, str):
         engine = make_engine(

@@ -28,6 +28,8 @@ class Source:
         What the data depend on, as JSON-able data; it enters the settings hash.
     rows, columns : int, optional
         Size of a split's training part, to start the longest jobs first.
+    unit : {"draw", "split"}, default="draw"
+        What each number gives: data of their own, or a split of one table.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Source:
     settings: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
     columns: int | None = None
+    unit: str = "draw"
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -13,10 +13,11 @@ from adacap.exceptions import AdaCapError
 if TYPE_CHECKING:
     from adacap_bench.datasets import Table
 
-__all__ = ["PREPROCESSING", "Split", "SplitError", "make_split", "split_rows"]
+__all__ = ["PREPROCESSING", "TEST_RATIO", "Split", "SplitError", "make_split", "split_rows"]
 
 PREPROCESSING = "paper"  # policy of TableEncoder; part of every settings hash
 _TRAIN_SHARE = 0.8
+TEST_RATIO = 1 / _TRAIN_SHARE - 1  # test rows per training row
 
 Rows = npt.NDArray[np.intp]
 

@@ -22,6 +22,7 @@ from adacap_bench.reproduce import (
     reproduce,
 )
 from adacap_bench.reproduce.results import NoResultError
+from adacap_bench.runner import Summary
 from adacap_bench.store import Store
 
 RECORDS = Path(__file__).parents[4] / "docs" / "reproduction"
@@ -108,7 +109,21 @@ def test_a_time_limit_keeps_what_is_done_and_says_what_is_left(tmp_path):
     assert run(*words, "--max-hours", 0.2, "--json").exit_code == 0
     whole = json.loads((tmp_path / "c4.json").read_text(encoding="utf-8"))
     assert (whole["n_jobs"], whole["n_left"]) == (30, 0)
-    assert "unfinished" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+    assert "unfinished:" not in (tmp_path / "REPRODUCTION.md").read_text(encoding="utf-8")
+
+
+def test_a_study_that_is_cut_has_all_its_methods_on_what_is_done(tmp_path, monkeypatch):
+    """C10 goes seed by seed: at any moment all four rows are of the same seeds."""
+    item = items()["c10"]
+    orders = []
+    monkeypatch.setattr(
+        "adacap_bench.runner._execute", lambda plan, *_: orders.extend(plan.orders) or Summary()
+    )
+    with pytest.raises(NoResultError):
+        reproduce(item, Machine(tmp_path / "state.sqlite", deadline=time.monotonic() + 9), "ledger")
+    seeds = [order.job.seed for order in orders]
+    assert seeds == sorted(seeds)
+    assert len({order.job.method for order in orders[:4]}) == 4
 
 
 def test_an_unfinished_record_does_not_replace_one_of_more_runs(tmp_path):
@@ -147,7 +162,7 @@ def test_a_job_that_is_stopped_is_told_in_the_record(tmp_path, made_up, monkeypa
 
 def test_with_a_deadline_the_cheapest_items_come_first():
     order = [item.key for item in cheapest_first(items().values(), "paper")]
-    assert order.index("c8") < order.index("c2") < order.index("d6-lambda")
+    assert order.index("c2") < order.index("c8") < order.index("d6-lambda") < order.index("n1")
     assert set(order) == set(items())
 
 

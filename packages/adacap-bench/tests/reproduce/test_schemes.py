@@ -55,3 +55,31 @@ def test_the_gain_with_fourier_features_is_told_by_task(made_up):
 def test_a_ratio_needs_an_experiment_that_both_have():
     with pytest.raises(NoResultError, match="No experiment has both errors of a / b"):
         ratio({"split 0": 1.0}, {"split 1": 1.0}, "a / b")
+
+
+@pytest.mark.parametrize("scale", ["ledger", "paper"])
+def test_label_noise_compares_adacap_with_the_plain_net(scale, made_up):
+    """The introduction's claim; at the paper's scale for two nets."""
+    item = items()["n2"]
+    results = made_up(item, item.scales[scale])
+    for record in results.records:
+        adacap = record.job.method.startswith("adacap-")
+        record.metrics["test_rmse"] += 0.0 if adacap else 9.0
+    claims = judged(item.summarise(results, item.scales[scale]).claims)
+    ours = {c.text: c.verdict for c in claims if c.text.startswith("AdaCap lowers the error")}
+    text = "AdaCap lowers the error of the plain net at every share of permuted labels"
+    assert ours[text] == "reproduced"
+    assert (f"{text}: fast-snn" in ours) == (scale == "paper")
+    assert len(claims) == (6 if scale == "ledger" else 12)
+
+
+def test_label_noise_shows_what_was_run_so_far(made_up):
+    item = items()["n2"]
+    results = made_up(item, item.scales["ledger"])
+    results.records = [r for r in results.records if r.job.task.startswith("paper-1-")]
+    labels = {"paper-1-noised-50": "adacap-fast-mlp"}
+    results.records = [r for r in results.records if labels.get(r.job.task) != r.job.method]
+    outcome = item.summarise(results, item.scales["ledger"])
+    assert "adacap, 50% noised" not in {row.label for row in outcome.rows}
+    assert {row.n for row in outcome.rows} == {5}
+    assert [len(claim.effects) for claim in outcome.claims] == [2, 2, 2, 1, 2, 1]

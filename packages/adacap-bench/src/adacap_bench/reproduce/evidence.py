@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from adacap_bench.reproduce.verdicts import Effect
 
 __all__ = ["FORMAT", "Evidence", "EvidenceError", "read_evidence", "read_folder"]
 
-FORMAT = 3
-_READ = (2, FORMAT)  # 2 had values of up to 200 experiments, each with its name
+FORMAT = 4
+# 2 had values of up to 200 experiments, each with its name; 3 called draws of made data splits, and
+# the values of effects had no names.
+_READ = (2, 3, FORMAT)
 _DIGITS = 6  # significant ones
 _MOST = 100_000  # numbers from here on are names, not places of a list
+_ALWAYS = {"value", "error", "n", "trials"}  # of an effect; the rest where there is something
 
 
 class EvidenceError(AdaCapError, ValueError):
@@ -78,17 +81,22 @@ class Evidence:
     n_left: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "claims", judged(self.claims))
+        claims = judged(self.claims)
+        if self.n_left:  # methods are compared where all are; which experiments that is may change
+            claims = tuple(replace(claim, holds=None, waits=True) for claim in claims)
+        object.__setattr__(self, "claims", claims)
 
     @property
     def verdict(self) -> str:
         """What the claims say together."""
         verdicts = {claim.verdict for claim in self.claims}
+        if self.n_left:
+            return "unfinished"
         if not verdicts:
             return "measured"
         if len(verdicts) == 1:
             return verdicts.pop()
-        return "partly reproduced" if "reproduced" in verdicts else "not reproduced"
+        return f"partly {'' if 'reproduced' in verdicts else 'not '}reproduced"
 
     @property
     def progress(self) -> str:
@@ -108,7 +116,11 @@ class Evidence:
             row["values"] = packed(row["values"])
         for claim in data["claims"]:
             claim["effects"] = [
-                {name: value for name, value in effect.items() if value != []}
+                {
+                    name: packed(value) if name == "values" else value
+                    for name, value in effect.items()
+                    if value or name in _ALWAYS
+                }
                 for effect in claim["effects"]
             ]
         lines = (f'"{name}": {_laid_out(value)}' for name, value in data.items())
@@ -137,6 +149,10 @@ def read_evidence(path: Path) -> Evidence:
     try:
         rows = tuple(_row(row) for row in data.pop("rows"))
         claims = tuple(_claim(claim) for claim in data.pop("claims"))
+        if version < FORMAT:
+            rows = tuple(_with_draws(data["item"], row) for row in rows)
+            if any(_NAMELESS in effect.values for claim in claims for effect in claim.effects):
+                data["notes"] = (*data["notes"], _POOLED)
         figure = Figure.from_dict(data.pop("figure"))
         return Evidence(rows=rows, claims=claims, figure=figure, **data)
     except (KeyError, TypeError) as error:
@@ -149,10 +165,31 @@ def _row(data: dict[str, Any]) -> Row:
 
 def _claim(data: dict[str, Any]) -> Claim:
     effects = tuple(
-        Effect(**{**effect, "values": tuple(effect.get("values", ()))})
+        Effect(**{**effect, "values": _named(effect.get("values", {}))})
         for effect in data["effects"]
     )
     return Claim(data["text"], effects, data["evidence"])  # whether it holds follows from them
+
+
+_NAMELESS = "0"
+_POOLED = (
+    "Effects were kept without the names of their experiments: those of several tasks are taken as "
+    "of one, so that what the tasks differ by enters the error."
+)
+_MADE = {"c3", "c4", "c11"}  # items of data that are made
+_IMAGES = "residual image net"  # rows of n4 that are
+
+
+def _named(values: Any) -> dict[str, float]:
+    """Values by experiment; before format 4 a list, whose places are the names."""
+    return unpacked({"": values} if isinstance(values, list) else values)
+
+
+def _with_draws(item: str, row: Row) -> Row:
+    if item not in _MADE and not row.label.startswith(_IMAGES):
+        return row
+    values = {name.replace("split ", "draw "): value for name, value in row.values.items()}
+    return replace(row, values=values)
 
 
 def read_folder(folder: Path) -> dict[str, Evidence]:

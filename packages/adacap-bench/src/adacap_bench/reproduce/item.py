@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adacap_bench.reproduce.figure import Figure
+from adacap_bench.reproduce.means import within_tasks
 from adacap_bench.reproduce.verdicts import Effect, agrees, decide
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class Row:
     ----------
     label : str
     ours : float
+        Of several tasks the mean of their means.
     paper : float or None
         None where the paper shows a curve only, or nothing.
     spread : float or None
-        Standard deviation over runs.
+        Standard deviation over runs; None for several tasks.
     n : int
         Runs.
     digits : int
@@ -73,6 +75,8 @@ class Row:
         Further means of the same runs, shown as columns of their own.
     values : mapping of str to float
         The number on each experiment, by its name, so that rows can be compared in pairs.
+    log_values : bool
+        Whether those are logarithms, of a row that is a geometric mean.
     """
 
     label: str
@@ -83,11 +87,25 @@ class Row:
     digits: int = 4
     extra: Mapping[str, float] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
+    log_values: bool = field(default=False, repr=False)
 
     @property
     def error(self) -> float | None:
-        """Standard error of the mean; None where the spread is not known."""
-        return self.spread / self.n**0.5 if self.spread is not None and self.n > 0 else None
+        """Standard error of the mean over experiments of the same tasks; None if not known.
+
+        Seeds on the same split are one experiment, and what tasks differ by is no error.
+
+        Examples
+        --------
+        >>> Row("a", 1.5, spread=0.5, n=100, values={"split 0": 1.0, "split 1": 2.0}).error
+        0.5
+        """
+        if not self.values:
+            return self.spread / self.n**0.5 if self.spread is not None and self.n > 0 else None
+        found = within_tasks(self.values, shared_rows=False)
+        if found is None:
+            return None
+        return found[0] * (self.ours if self.log_values else 1.0)
 
     @property
     def spread_error(self) -> float:
@@ -110,7 +128,7 @@ class Row:
         """
         if self.paper is None:
             return ""
-        if agrees(self.ours, self.paper, self.error, self.n):
+        if agrees(self.ours, self.paper, self.error, self.experiments):
             return "agrees"
         return "higher" if self.ours > self.paper else "lower"
 
@@ -120,17 +138,20 @@ class Claim:
     """A sentence of the paper, the effects that decide it, and the numbers in words.
 
     ``holds`` follows from the effects of all claims of an item, see :func:`judged`; None where the
-    runs cannot decide.
+    runs cannot decide, and where the item ``waits`` for the rest of its runs.
     """
 
     text: str
     effects: Sequence[Effect]
     evidence: str
     holds: bool | None = None
+    waits: bool = False
 
     @property
     def verdict(self) -> str:
         """In words."""
+        if self.waits:
+            return "waits for the rest of its runs"
         return {True: "reproduced", False: "not reproduced", None: "undecided"}[self.holds]
 
     @property

@@ -8,8 +8,9 @@ from textwrap import wrap
 
 from adacap.files import write_text
 from adacap_bench.markdown import placed
-from adacap_bench.reproduce.evidence import read_folder
+from adacap_bench.reproduce.evidence import Evidence, read_evidence, read_folder
 from adacap_bench.reproduce.registry import items
+from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.text import ledger_text, readme_text
 
 __all__ = ["with_paragraph", "write_ledger"]
@@ -18,24 +19,36 @@ _MARKS = "<!-- ledger: begin -->", "<!-- ledger: end -->"
 
 
 def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
-    """Write the ledger from all records of a folder, whose pictures it shows.
+    """Judge all records of a folder again and write the ledger from them, with their pictures.
 
     Parameters
     ----------
     records : Path
-        Folder of ``ITEM.json`` and ``ITEM.png``.
+        Folder of ``ITEM.json`` and ``ITEM.png``. A record whose verdicts change by the rule of
+        today is rewritten; one that does not keep what they need stays as it is.
     page : Path
         Replaced if it exists.
     readme : Path, optional
         File whose paragraph between the marks ``<!-- ledger: begin -->`` and ``<!-- ledger: end
         -->`` is rewritten.
     """
-    found = read_folder(records)
+    found = {item: _judged_anew(one, records) for item, one in read_folder(records).items()}
     if readme is not None:
         text = readme.read_text(encoding="utf-8")
         write_text(readme, with_paragraph(text, readme_text(found, [*items()])), force=True)
     folder = Path(os.path.relpath(records, page.parent)).as_posix()
     return write_text(page, ledger_text(found, [*items()], folder=folder), force=True)
+
+
+def _judged_anew(evidence: Evidence, folder: Path) -> Evidence:
+    item = items().get(evidence.item)
+    again = None if item is None else rejudged(item, evidence)
+    if again is None:
+        return evidence
+    path = folder / f"{evidence.item}.json"
+    if again.to_json() != path.read_text(encoding="utf-8"):
+        again.write(path)
+    return read_evidence(path)  # with the digits that are kept, so that the page is of the records
 
 
 def with_paragraph(text: str, paragraph: str) -> str:

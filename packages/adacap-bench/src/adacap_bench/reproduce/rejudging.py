@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adacap_bench.reproduce.evidence import Evidence
-from adacap_bench.reproduce.item import Claim, Item, judged
+from adacap_bench.reproduce.item import Claim, Item
 from adacap_bench.reproduce.verdicts import Effect, effect_of
 
 __all__ = ["lightened", "rejudged"]
 
 
-def rejudged(item: Item, evidence: Evidence) -> tuple[Claim, ...] | None:
-    """Claims of a record by the values of its rows, or of its effects where rows do not decide.
+def rejudged(item: Item, evidence: Evidence) -> Evidence | None:
+    """A record judged by the values of its rows, or of its effects where rows do not decide.
 
     Parameters
     ----------
@@ -23,34 +23,33 @@ def rejudged(item: Item, evidence: Evidence) -> tuple[Claim, ...] | None:
 
     Returns
     -------
-    tuple of Claim or None
-        None where the record keeps neither.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> claim = Claim("a", [Effect(0.0, None, 12, values=(1.0, 3.0) * 6)], "")
-    >>> record = SimpleNamespace(claims=[claim])
-    >>> [found.verdict for found in rejudged(SimpleNamespace(claims=None), record)]
-    ['reproduced']
+    Evidence or None
+        None where the record does not keep all values, or was made of an item with fewer rows: its
+        effects and their errors then stand as they were.
     """
     if item.claims is None:
-        return _from_effects(evidence.claims)
+        return replace(evidence, claims=_anew(evidence.claims)) if _kept(evidence.claims) else None
     try:
-        return judged(item.claims({row.label: row for row in evidence.rows}))
+        claims = item.claims({row.label: row for row in evidence.rows})
     except KeyError:  # the record is of an item that had fewer rows
         return None
-
-
-def _from_effects(claims: Sequence[Claim]) -> tuple[Claim, ...] | None:
-    every = [effect for claim in claims for effect in claim.effects]
-    if any(effect.n > 1 and not effect.values for effect in every):
+    if not _kept(claims) and any(row.n > 1 and not row.values for row in evidence.rows):
         return None
-    return judged([replace(claim, effects=[*map(_anew, claim.effects)]) for claim in claims])
+    return replace(evidence, claims=lightened(item, claims))
 
 
-def _anew(effect: Effect) -> Effect:
-    return replace(effect_of(effect.values), trials=effect.trials) if effect.values else effect
+def _kept(claims: Sequence[Claim]) -> bool:
+    """Whether all effects have their values."""
+    every = [effect for claim in claims for effect in claim.effects]
+    return bool(every) and all(effect.values or effect.n < 2 for effect in every)
+
+
+def _anew(claims: Sequence[Claim]) -> list[Claim]:
+    return [replace(claim, effects=[*map(_from_values, claim.effects)]) for claim in claims]
+
+
+def _from_values(effect: Effect) -> Effect:
+    return effect_of(effect.values, trials=effect.trials) if effect.values else effect
 
 
 def lightened(item: Item, claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -58,6 +57,6 @@ def lightened(item: Item, claims: Sequence[Claim]) -> tuple[Claim, ...]:
     if item.claims is None:
         return tuple(claims)
     return tuple(
-        replace(claim, effects=[replace(effect, values=()) for effect in claim.effects])
+        replace(claim, effects=[replace(effect, values={}) for effect in claim.effects])
         for claim in claims
     )

@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.exceptions import AdaCapError
-from adacap_bench.jobs import Record
-from adacap_bench.reproduce.item import Row
+from adacap_bench.jobs import Job, Record
+from adacap_bench.reproduce.item import Grid, Row
+from adacap_bench.reproduce.means import SPLIT, by_task, mean_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from adacap_bench.plan import Skipped
 
-__all__ = ["NoResultError", "Results", "UnfinishedError"]
+__all__ = ["NoResultError", "Results", "UnfinishedError", "row_of", "units"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,6 +56,9 @@ class Results:
         Jobs that were not begun before the deadline.
     skipped : sequence of Skipped
         Jobs that could not be run, with the reason.
+    units : mapping of str to str, optional
+        What an experiment is on each task, see :func:`units`; by default what the records look
+        like, all methods together.
 
     Examples
     --------
@@ -74,6 +78,7 @@ class Results:
         folder: str | Path | None = None,
         n_left: int = 0,
         skipped: Sequence[Skipped] = (),
+        units: Mapping[str, str] | None = None,
     ) -> None:
         every = sorted(records, key=lambda record: (record.job, record.created))
         self.failed = [record for record in every if record.status not in ("ok", "imported")]
@@ -83,6 +88,7 @@ class Results:
         self.skipped = skipped
         if not self.records:
             raise NoResultError(_why_nothing(self.failed))
+        self.units = _units_of(every) if units is None else units
 
     def of(self, method: str, task: str | None = None) -> list[Record]:
         """Records of a method, on one task or on all."""
@@ -119,30 +125,32 @@ class Results:
 
         ``extra`` maps titles to further metrics.
         """
-        values = self.values(method, metric, task)
         more = {
             title: float(self.values(method, name, task).mean())
             for title, name in (extra or {}).items()
         }
-        by_experiment = self.by_experiment(method, metric, task)
-        return row_of(label, values, paper, digits=digits, extra=more, values_by=by_experiment)
+        values = self.values(method, metric, task)
+        by = self.by_experiment(method, metric, task)
+        return row_of(label, by, paper, runs=values, digits=digits, extra=more)
 
     def by_experiment(
         self, method: str, metric: str = "test_rmse", task: str | None = None
     ) -> dict[str, float]:
-        """The metric on each experiment: a split, or a seed where there is one split only.
+        """The metric on each experiment by its name, which has the task unless one is given.
 
         Runs of several seeds on the same split are one experiment: their errors go together.
         """
-        records = self.of(method, task)
-        several = len({record.job.task for record in records}) > 1
-        one = len({(record.job.task, record.job.split) for record in records}) == 1
         groups: dict[str, list[float]] = {}
-        for record in records:
-            number = f"seed {record.job.seed}" if one else f"split {record.job.split}"
-            name = f"{record.job.task}, {number}" if several else number
+        for record in self.of(method, task):
+            name = self.experiment(record.job)
+            name = name if task else f"{record.job.task}, {name}"
             groups.setdefault(name, []).append(_value(record, metric))
         return {name: float(np.mean(values)) for name, values in groups.items()}
+
+    def experiment(self, job: Job) -> str:
+        """Name of an experiment within its task, such as ``"split 3"`` or ``"seed 3"``."""
+        unit = self.units.get(job.task, SPLIT)
+        return f"{unit} {job.seed if unit == _SEED else job.split}"
 
     def has(self, method: str) -> bool:
         """Whether a method came to a result anywhere."""
@@ -178,17 +186,59 @@ class Results:
 
 def row_of(
     label: str,
-    values: Floats,
+    by: Mapping[str, float],
     paper: float | None = None,
     *,
+    runs: Floats | None = None,
     digits: int = 4,
     extra: Mapping[str, float] | None = None,
-    values_by: Mapping[str, float] | None = None,
 ) -> Row:
-    """Row of the mean of some numbers, one of each experiment unless they are given by name."""
-    spread = float(values.std(ddof=1)) if len(values) > 1 else None
-    by = values_by or {str(place): float(value) for place, value in enumerate(values)}
-    return Row(label, float(values.mean()), paper, spread, len(values), digits, extra or {}, by)
+    """Row of the mean of a number over experiments.
+
+    Parameters
+    ----------
+    label : str
+    by : mapping of str to float
+        The number on each experiment, by its name.
+    paper : float, optional
+    runs : ndarray, optional
+        The number in each run, where an experiment is of several.
+    digits : int, default=4
+    extra : mapping of str to float, optional
+    """
+    values = np.array([*by.values()]) if runs is None else runs
+    one = len(by_task(by)) == 1
+    spread = float(values.std(ddof=1)) if one and len(values) > 1 else None
+    return Row(label, mean_of(by), paper, spread, len(values), digits, extra or {}, by)
+
+
+_SEED = "seed"
+
+
+def units(grids: Iterable[Grid]) -> dict[str, str]:
+    """What an experiment is on each task of a study, whatever was run of it so far.
+
+    A seed where the study asks for several on one split, otherwise a split of a table, or a draw of
+    data that are made.
+    """
+    words: dict[str, str] = {}
+    splits: dict[str, set[int]] = {}
+    seeds: dict[str, set[int]] = {}
+    for grid in grids:
+        for task in grid.tasks:
+            key, word = (task, SPLIT) if isinstance(task, str) else (task.key, task.unit)
+            words[key] = word
+            splits.setdefault(key, set()).update(grid.splits)
+            seeds.setdefault(key, set()).update(grid.seeds)
+    return {
+        key: _SEED if len(splits[key]) == 1 < len(seeds[key]) else word
+        for key, word in words.items()
+    }
+
+
+def _units_of(records: Iterable[Record]) -> dict[str, str]:
+    every = [record.job for record in records]
+    return units(Grid([job.task], [job.method], [job.split], [job.seed]) for job in every)
 
 
 def _value(record: Record, metric: str) -> float:

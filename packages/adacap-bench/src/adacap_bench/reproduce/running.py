@@ -16,7 +16,7 @@ from adacap_bench.reproduce.evidence import Evidence, read_evidence
 from adacap_bench.reproduce.item import SCALES, Item, Outcome, Scale
 from adacap_bench.reproduce.parts import joined, refuse_unlike, restricted
 from adacap_bench.reproduce.rejudging import lightened
-from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError
+from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError, units
 from adacap_bench.reproduce.text import record_text, table_rows
 from adacap_bench.runner import run
 from adacap_bench.store import Store
@@ -199,7 +199,8 @@ def _run(item: Item, scale: Scale, machine: Machine) -> Results:
     planned: set[tuple[Job, str]] = set()
     skipped: list[Skipped] = []
     n_left = n_jobs = 0
-    for grid in item.grids(scale):
+    grids = item.grids(scale)
+    for grid in grids:
         summary = run(
             grid.tasks, grid.methods, grid.splits, grid.seeds, machine.state,
             engine=machine.engine, n_jobs=machine.n_jobs, threads=machine.threads,
@@ -222,7 +223,7 @@ def _run(item: Item, scale: Scale, machine: Machine) -> Results:
         raise NoResultError(
             f"{item.key} could not be run. {first.method} on {first.task}: {first.reason}"
         )
-    return Results(records, machine.folder, n_left, skipped)
+    return Results(records, machine.folder, n_left, skipped, units(grids))
 
 
 def _read_store(machine: Machine) -> Results:

@@ -1,31 +1,42 @@
 """One rule for verdicts: a claim is decided by its effect, its standard error and its experiments.
 
 An *effect* is what speaks for a claim, measured on every experiment: positive where the claim is
-right. It decides if it is beyond two standard errors of its mean over at least ten experiments.
-With several claims in one item the bound is higher, by Holm: the clearest claim must be as unlikely
-by chance as one among that many. A claim that says several things at once holds if each of them
-does, and fails if one of them fails.
+right. It decides if, over at least ten experiments, it is further from 0 than chance alone brings
+it in 4.55 % of all cases: two standard errors of many experiments, and as many more of few as
+Student's t asks, 2.3 of ten. With several claims in one item the bound is higher, by Holm: the
+clearest claim must be as unlikely by chance as one among that many. A claim that says several
+things at once holds if each of them does, and fails if one of them fails.
+
+The mean is over tasks and the error is that of the same tasks, so what tasks differ by does not
+enter; where a task has a single experiment there is no such error, and the spread over tasks, which
+is wider, stands for it. Splits of one table share rows: their error has the correction of Nadeau
+and Bengio, by which a claim is about other tables of its kind, not about these rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import NormalDist, fmean, stdev
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import Protocol
 
-__all__ = ["ERRORS", "LEAST", "Effect", "agrees", "contrast", "decide", "effect_of"]
+from adacap_bench.reproduce.means import mean_of, spread_over_tasks, within_tasks
+
+__all__ = [
+    "ERRORS", "LEAST", "LEVEL", "Effect", "agrees", "as_if_independent", "contrast", "decide",
+    "effect_of",
+]  # fmt: skip
 
 ERRORS = 2.0
-"""Standard errors that one effect alone must exceed."""
+"""Standard errors of many experiments that one effect alone must exceed."""
 LEAST = 10
 """Experiments without which nothing is decided."""
 WITHIN = 0.1
 """Share of the paper's number within which ours agrees, whatever the errors."""
 
-_NORMAL = NormalDist()
-_LEVEL = 2 * _NORMAL.cdf(-ERRORS)
+LEVEL = 2 * NormalDist().cdf(-ERRORS)
+"""How likely an effect that decides may be by chance."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +46,21 @@ class Effect:
     Attributes
     ----------
     value : float
-        Mean over experiments; positive speaks for the claim.
+        Mean over tasks of the mean over their experiments; positive speaks for the claim.
     error : float or None
         Standard error of that mean; None where it is not known.
     n : int
         Experiments.
     trials : int
         Comparisons of which this one was picked as the clearest.
-    values : tuple of float
-        The effect on each experiment, where it is known.
+    df : float or None
+        Degrees of freedom of the error; None means ``n - 1``.
+    independent : float or None
+        The error if splits of one table shared no rows, where that differs.
+    uneven : bool
+        Whether one of the means it compares has further experiments, which it leaves out.
+    values : mapping of str to float
+        The effect on each experiment by its name, where it is known.
 
     Examples
     --------
@@ -57,7 +74,10 @@ class Effect:
     error: float | None
     n: int
     trials: int = 1
-    values: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    df: float | None = field(default=None, repr=False)
+    independent: float | None = field(default=None, repr=False)
+    uneven: bool = field(default=False, repr=False)
+    values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def score(self) -> float | None:
@@ -72,22 +92,42 @@ class Effect:
         """How likely an effect this far from 0 is by chance, among some comparisons; 1 at most."""
         if self.score is None:
             return 1.0
-        return min(1.0, 2 * _NORMAL.cdf(-abs(self.score)) * self.trials * comparisons)
+        from scipy.special import stdtr  # distribution function of Student's t
+
+        df = self.n - 1 if self.df is None else self.df
+        return min(1.0, 2 * float(stdtr(df, -abs(self.score))) * self.trials * comparisons)
 
 
-def effect_of(values: Iterable[float]) -> Effect:
+def effect_of(values: Mapping[str, float], *, trials: int = 1) -> Effect:
     """Effect whose values on the experiments are known.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+        By experiment, whose name tells its task: see :mod:`~adacap_bench.reproduce.means`.
+    trials : int, default=1
 
     Examples
     --------
-    >>> effect_of([1.0, 2.0, 3.0])
-    Effect(value=2.0, error=0.5773502691896258, n=3, trials=1)
-    >>> effect_of([1.0]).error is None
+    >>> effect_of({"seed 0": 1.0, "seed 1": 3.0})
+    Effect(value=2.0, error=1.0, n=2, trials=1)
+    >>> effect_of({"split 0": 1.0, "split 1": 3.0}).error > 1.2  # of one table
+    True
+    >>> effect_of({"seed 0": 1.0}).error is None
     True
     """
-    known = tuple(float(value) for value in values)
-    error = stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
-    return Effect(fmean(known), error, len(known), values=known)
+    known = {name: float(value) for name, value in values.items()}
+    error, df = within_tasks(known, shared_rows=True) or spread_over_tasks(known) or (None, None)
+    apart, _ = within_tasks(known, shared_rows=False) or (error, df)
+    return Effect(
+        mean_of(known), error, len(known), trials, df, None if apart == error else apart,
+        values=known,
+    )  # fmt: skip
+
+
+def as_if_independent(effect: Effect) -> Effect:
+    """An effect with the error that it would have if splits of one table shared no rows."""
+    return effect if effect.independent is None else replace(effect, error=effect.independent)
 
 
 class Measured(Protocol):
@@ -103,8 +143,10 @@ class Measured(Protocol):
     def values(self) -> Mapping[str, float]: ...
 
 
-def contrast(terms: Sequence[tuple[float, Measured]], constant: float = 0.0) -> Effect:
-    """Weighted sum of means plus a constant: paired where all have values of the same experiments.
+def contrast(
+    terms: Sequence[tuple[float, Measured]], constant: float = 0.0, *, trials: int = 1
+) -> Effect:
+    """Weighted sum of means plus a constant, in pairs: over the experiments that all have.
 
     Without values of the experiments the errors are added as of independent means, which is too
     wide an error for runs of the same splits, never one that is too narrow.
@@ -114,26 +156,34 @@ def contrast(terms: Sequence[tuple[float, Measured]], constant: float = 0.0) -> 
     terms : sequence of (weight, row)
         Rows of a table, as :class:`~adacap_bench.reproduce.item.Row`.
     constant : float
+    trials : int, default=1
+        Comparisons of which this one was picked.
 
     Examples
     --------
     >>> from adacap_bench.reproduce.item import Row
-    >>> a = Row("a", 2.0, values={"0": 1.0, "1": 3.0})
-    >>> b = Row("b", 1.5, values={"0": 0.5, "1": 2.5})
+    >>> a = Row("a", 2.0, values={"seed 0": 1.0, "seed 1": 3.0})
+    >>> b = Row("b", 1.5, values={"seed 0": 0.5, "seed 1": 2.5})
     >>> contrast([(1, a), (-1, b)])
     Effect(value=0.5, error=0.0, n=2, trials=1)
     >>> contrast([(1, Row("a", 2.0, spread=0.3, n=9)), (-1, Row("b", 1.5, spread=0.4, n=4))])
     Effect(value=0.5, error=0.22360679774997896, n=4, trials=1)
     """
-    shared = set(terms[0][1].values).intersection(*(row.values for _, row in terms))
+    known = [row.values for _, row in terms]
+    shared = [name for name in known[0] if all(name in values for values in known)]
     if shared:
-        return effect_of(
-            [constant + sum(w * row.values[key] for w, row in terms) for key in sorted(shared)]
-        )
+        values = {
+            name: constant + sum(weight * row.values[name] for weight, row in terms)
+            for name in shared
+        }
+        uneven = any(len(values) < len(one) for one in known)
+        return replace(effect_of(values, trials=trials), uneven=uneven)
     value = constant + sum(weight * row.ours for weight, row in terms)
+    if all(known):  # pairs were asked for and there is none
+        return Effect(value, None, 0, trials, uneven=True)
     errors = [None if row.error is None else weight * row.error for weight, row in terms]
     error = None if None in errors else math.hypot(*(e for e in errors if e is not None))
-    return Effect(value, error, min(row.experiments for _, row in terms))
+    return Effect(value, error, min(row.experiments for _, row in terms), trials)
 
 
 def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
@@ -153,7 +203,7 @@ def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
     --------
     >>> decide([[Effect(0.21, 0.1, 50)]])
     [True]
-    >>> decide([[Effect(0.21, 0.1, 50)], [Effect(0.0, 0.1, 50)]])  # one of two: 2.28 are needed
+    >>> decide([[Effect(0.21, 0.1, 50)], [Effect(0.0, 0.1, 50)]])  # one of two: 2.34 are needed
     [None, None]
     >>> decide([[Effect(0.5, 0.1, 50), Effect(-0.5, 0.1, 50)], [Effect(9.0, 0.1, 9)]])
     [False, None]
@@ -163,7 +213,7 @@ def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
     left = len(sides)
     for place in sorted(range(len(sides)), key=lambda place: sides[place][1]):
         holds, chance = sides[place]
-        if chance > _LEVEL / left:
+        if chance > LEVEL / left:
             break
         verdicts[place] = holds
         left -= 1
@@ -173,19 +223,20 @@ def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
 def _side(effects: Sequence[Effect]) -> tuple[bool, float]:
     """To which side a claim leans, and how likely that is by chance."""
     scores = [effect.score for effect in effects]
-    known = [score for score in scores if score is not None]
-    if not known:
-        return False, 1.0
-    lowest = min(effects, key=lambda effect: math.inf if effect.score is None else effect.score)
-    if (lowest.score or 0.0) < 0:
-        return False, lowest.chance(len(effects))  # the worst was picked from all
-    if len(known) < len(scores):
+    against = [effect for effect in effects if (effect.score or 0.0) < 0]
+    if against:  # the worst was picked from all
+        return False, min(effect.chance(len(effects)) for effect in against)
+    if not scores or None in scores:
         return True, 1.0
     return True, max(effect.chance() for effect in effects)
 
 
 def agrees(ours: float, paper: float, error: float | None, n: int) -> bool:
-    """Whether a number is the paper's: within 10 %, or two standard errors of ten runs or more.
+    """Whether a number is the paper's: within 10 %, or two standard errors of ten experiments.
+
+    The bound is two errors whatever their degrees of freedom, and the error is that of splits of
+    this very table, which the paper's number is about as well: a wider one would find agreement
+    more easily.
 
     Examples
     --------

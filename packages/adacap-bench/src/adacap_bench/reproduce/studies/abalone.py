@@ -97,7 +97,7 @@ BATCH_SIZE = table_item(
     scales={
         "quick": Scale(1, 1, {"sizes": (16, 64, 512)}),
         "ledger": Scale(1, 10, {"sizes": tuple(_PAPER_BATCH)}),
-        "paper": Scale(10, 1, {"sizes": tuple(_PAPER_BATCH)}),
+        "paper": Scale(1, 10, {"sizes": tuple(_PAPER_BATCH)}),
     },
     extent=lambda scale: (
         f"splits × seeds: {scale.splits} × {scale.seeds}, batches of "
@@ -140,18 +140,25 @@ def _dynamic_methods(scale: Scale) -> dict[str, Any]:
     }  # fmt: skip
 
 
+Curves = Mapping[str, Mapping[str, Any]]
+"""What the probe found, by experiment."""
+
+
 def _summarise_dynamics(results: Results, scale: Scale) -> Outcome:
     methods = _dynamic_methods(scale)
-    curves = {scheme: results.payloads(method.name, TASK) for scheme, method in methods.items()}
+    curves: dict[str, Curves] = {
+        scheme: {results.experiment(run.job): run.payload for run in results.of(method.name, TASK)}
+        for scheme, method in methods.items()
+    }
     rows = [row for scheme, runs in curves.items() for row in _dynamic_rows(scheme, runs)]
-    rows.append(row_of(_START, _gaps(curves)))
+    if gaps := _gaps(curves):
+        rows.append(row_of(_START, gaps))
     claims = _dynamic_claims({row.label: row for row in rows})
     return Outcome(rows, claims, _dynamic_figure(curves))
 
 
-def _dynamic_rows(scheme: str, runs: list[Mapping[str, Any]]) -> list[Row]:
-    valid = np.array([run["valid"] for run in runs])
-    train = np.array([run["train"] for run in runs])
+def _dynamic_rows(scheme: str, runs: Curves) -> list[Row]:
+    valid, train = (np.array([run[part] for run in runs.values()]) for part in ("valid", "train"))
     tail = max(1, valid.shape[1] // 10)
     measures = {
         "best valid RMSE": valid.min(1),
@@ -160,17 +167,27 @@ def _dynamic_rows(scheme: str, runs: list[Mapping[str, Any]]) -> list[Row]:
         "best iteration, share of all": valid.argmin(1) / valid.shape[1],
         "oscillation": np.abs(np.diff(valid[:, tail:], axis=1)).mean(1),
     }
-    return [row_of(f"{scheme}: {name}", values) for name, values in measures.items()]
+    return [
+        row_of(f"{scheme}: {name}", dict(zip(runs, map(float, values), strict=True)))
+        for name, values in measures.items()
+    ]
 
 
 _START = "adacap: relative gap to tikhonov over the first tenth"
 
 
-def _gaps(curves: Mapping[str, list[Mapping[str, Any]]]) -> Any:
+def _gaps(curves: Mapping[str, Curves]) -> dict[str, float]:
     """Per seed: how far the validation RMSE of AdaCap is from Tikhonov's at the start."""
-    ours, theirs = (np.array([run["valid"] for run in curves[s]]) for s in ("adacap", "tikhonov"))
-    n_runs, head = min(len(ours), len(theirs)), max(1, ours.shape[1] // 10)
-    return np.abs(ours[:n_runs, :head] / theirs[:n_runs, :head] - 1).mean(1)
+    found = {}
+    for name in curves["adacap"]:
+        if name not in curves["tikhonov"]:
+            continue
+        ours, theirs = (
+            np.array(curves[scheme][name]["valid"]) for scheme in ("adacap", "tikhonov")
+        )
+        head = max(1, len(ours) // 10)
+        found[name] = float(np.abs(ours[:head] / theirs[:head] - 1).mean())
+    return found
 
 
 def _dynamic_claims(rows: Rows) -> list[Claim]:
@@ -206,12 +223,12 @@ def _dynamic_claims(rows: Rows) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _dynamic_figure(curves: Mapping[str, list[Mapping[str, Any]]]) -> Figure:
+def _dynamic_figure(curves: Mapping[str, Curves]) -> Figure:
     panels = []
     for part in ("train", "valid"):
         series = []
         for scheme, runs in curves.items():
-            path = np.mean([run[part] for run in runs], axis=0)
+            path = np.mean([run[part] for run in runs.values()], axis=0)
             keep = np.unique(np.linspace(0, len(path) - 1, _SHOWN).astype(int))
             series.append(Series(scheme, tuple(keep.tolist()), tuple(path[keep].tolist())))
         panels.append(Panel(part, "iteration", "RMSE", tuple(series), log_y=True))

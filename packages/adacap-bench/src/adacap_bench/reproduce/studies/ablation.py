@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.results import NoResultError, Results, row_of
 from adacap_bench.reproduce.studies.schemes import (
     CATEGORIES,
+    PAIRS,
     SMALLEST,
     preset_name,
     task_keys,
@@ -79,7 +83,8 @@ def _noisy(task: str, kind: str, share: float, folder: Path | None) -> Source:
 
     settings = {"data": task, "corruption": kind, "share": share}
     name = f"{task}, {share:.0%} {kind}"
-    return Source(_noisy_key(task, kind, share), name, "regression", make, settings)
+    key = _noisy_key(task, kind, share)
+    return Source(key, name, "regression", make, settings, unit=SPLIT)
 
 
 def _noisy_key(task: str, kind: str, share: float) -> str:
@@ -93,71 +98,74 @@ def _noise_grids(scale: Scale) -> list[Grid]:
         for kind in scale["kinds"]
         for share in scale["shares"]
     ]
-    methods = [preset_name(scheme, scale["net"]) for scheme in CATEGORIES]
+    methods = [preset_name(scheme, net) for net in scale["nets"] for scheme in CATEGORIES]
     return [Grid(sources, methods, range(scale.splits), range(scale.seeds))]
 
 
-def _noise_label(scheme: str, kind: str, share: float) -> str:
-    return f"{scheme}, {share:.0%} {kind}"
+_USUAL = "fast-mlp"  # the net that labels do not name
+
+
+def _noise_label(scheme: str, kind: str, share: float, net: str = _USUAL) -> str:
+    return f"{scheme}, {share:.0%} {kind}{'' if net == _USUAL else f', {net}'}"
 
 
 def _noise_rows(results: Results, scale: Scale) -> dict[str, Row]:
+    """Rows of all that was run so far, over the tasks that have it."""
     rows = {}
-    for kind in scale["kinds"]:
-        for scheme in CATEGORIES:
-            for share in scale["shares"]:
-                values = {
-                    f"{task}, {name}": value
-                    for task in task_keys(scale)
-                    for name, value in results.by_experiment(
-                        preset_name(scheme, scale["net"]), task=_noisy_key(task, kind, share)
-                    ).items()
-                }
-                label = _noise_label(scheme, kind, share)
-                mean = float(np.mean(list(values.values())))
-                # No spread: that between tasks is not an error of a mean over the same tasks.
-                rows[label] = Row(label, mean, None, None, len(values), values=values)
+    for net, kind, scheme, share in product(
+        scale["nets"], scale["kinds"], CATEGORIES, scale["shares"]
+    ):
+        values: dict[str, float] = {}
+        for task in task_keys(scale):
+            with suppress(NoResultError):
+                found = results.by_experiment(
+                    preset_name(scheme, net), task=_noisy_key(task, kind, share)
+                )
+                values |= {f"{task}, {name}": value for name, value in found.items()}
+        if values:
+            label = _noise_label(scheme, kind, share, net)
+            rows[label] = row_of(label, values)
     return rows
 
 
 def _noise_claims(rows: Mapping[str, Row]) -> list[Claim]:
+    places = [label.partition(", ")[2] for label in rows if label.startswith("plain, ")]
+    nets = dict.fromkeys(place.partition(", ")[2] for place in places)
     claims = []
-    for above, below, text in (
-        ("plain", "tikhonov", "Tikhonov lowers the error of the plain net"),
-        ("tikhonov", "adacap", "The MLR loss lowers the error of Tikhonov alone"),
-    ):
-        for kind in _KINDS:
-            effects, shown = [], []
-            for label, row in rows.items():
-                scheme, _, where = label.partition(", ")
-                if scheme != below or not where.endswith(kind) or where.startswith("0%"):
-                    continue
-                effect = contrast([(1, rows[f"{above}, {where}"]), (-1, row)])
+    for net, (scheme, other, text), kind in product(nets, PAIRS, _KINDS):
+        effects, shown = [], []
+        for place in places:
+            share, _, of_net = place.partition(", ")
+            ours, theirs = (rows.get(f"{one}, {place}") for one in (scheme, other))
+            if of_net != net or not share.endswith(kind) or share.startswith("0%"):
+                continue
+            if ours is not None and theirs is not None:
+                effect = contrast([(1, theirs), (-1, ours)])
                 effects.append(effect)
-                shown.append(f"{effect.value:+.4f} ± {effect.error or 0:.4f} at {where.split()[0]}")
-            if effects:
-                said = f"{text} at every share of {kind} labels"
-                claims.append(Claim(said, effects, f"gain in RMSE {', '.join(shown)}"))
+                shown.append(f"{effect.value:+.4f} ± {effect.error or 0:.4f} at {share.split()[0]}")
+        if effects:
+            said = f"{text} at every share of {kind} labels{f': {net}' if net else ''}"
+            claims.append(Claim(said, effects, f"gain in RMSE {', '.join(shown)}"))
     return claims
 
 
 def _summarise_noise(results: Results, scale: Scale) -> Outcome:
     rows = _noise_rows(results, scale)
-    shares = tuple(scale["shares"])
     panels = tuple(
-        Panel(
-            kind, "share of labels", "test RMSE",
-            tuple(
-                Series(
-                    scheme, shares, tuple(rows[_noise_label(scheme, kind, s)].ours for s in shares)
-                )
-                for scheme in CATEGORIES
-            ),
-        )
-        for kind in scale["kinds"]
-    )  # fmt: skip
+        _noise_panel(rows, scale, kind, net) for net in scale["nets"] for kind in scale["kinds"]
+    )
     figure = Figure("Test RMSE against the share of training labels that are corrupted.", panels)
     return Outcome(list(rows.values()), _noise_claims(rows), figure)
+
+
+def _noise_panel(rows: Mapping[str, Row], scale: Scale, kind: str, net: str) -> Panel:
+    series = []
+    for scheme in CATEGORIES:
+        labels = {share: _noise_label(scheme, kind, share, net) for share in scale["shares"]}
+        found = {share: rows[label].ours for share, label in labels.items() if label in rows}
+        series.append(Series(scheme, tuple(found), tuple(found.values())))
+    title = kind if len(scale["nets"]) == 1 else f"{net}, {kind}"
+    return Panel(title, "share of labels", "test RMSE", tuple(series))
 
 
 LABEL_NOISE = Item(
@@ -167,26 +175,26 @@ LABEL_NOISE = Item(
     "Test RMSE on clean labels, mean over experiments",
     {
         "quick": Scale(
-            1, 1, {"tasks": ("paper-1",), "net": "fast-mlp", "kinds": _KINDS, "shares": (0.0, 0.5)}
+            1, 1, {"tasks": ("paper-1",), "nets": (_USUAL,), "kinds": _KINDS, "shares": (0.0, 0.5)}
         ),
         "ledger": Scale(
             5, 1,
             {
-                "tasks": ("paper-1", "paper-9"), "net": "fast-mlp", "kinds": _KINDS,
+                "tasks": ("paper-1", "paper-9"), "nets": (_USUAL,), "kinds": _KINDS,
                 "shares": (0.0, 0.2, 0.5),
             },
         ),
         "paper": Scale(
             5, 1,
             {
-                "tasks": SMALLEST, "net": "fast-mlp", "kinds": _KINDS,
+                "tasks": SMALLEST, "nets": (_USUAL, "fast-snn"), "kinds": _KINDS,
                 "shares": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
             },
         ),
     },
     _noise_grids,
     lambda scale: (
-        f"{scale['net']}: {', '.join(scale['tasks'])} × {scale.splits} splits, "
+        f"{', '.join(scale['nets'])}: {', '.join(scale['tasks'])} × {scale.splits} splits, "
         f"{len(scale['shares'])} shares, {' and '.join(scale['kinds'])}"
     ),
     _summarise_noise,

@@ -10,7 +10,7 @@ from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.methods import variant
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies.few_shot import digits_source, tutorial_classifier
 from adacap_bench.reproduce.studies.schemes import (
     CATEGORIES,
@@ -104,9 +104,7 @@ def _rows(results: Results) -> dict[str, Row]:
     for scheme in CATEGORIES:
         label = f"{_IMAGES}: accuracy, {scheme}"
         values = results.by_experiment(f"{scheme}-residual", "test_accuracy")
-        # No spread: that between sample sizes is not an error of a mean over the same sizes.
-        mean = sum(values.values()) / len(values)
-        rows[label] = Row(label, mean, n=len(values), values=values)
+        rows[label] = row_of(label, values)
     return rows
 
 

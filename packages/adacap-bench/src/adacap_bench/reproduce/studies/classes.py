@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.means import mean_of
+from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies.contest import (
     NOTE_STORE,
     extent,
     first_figure,
     grids,
     leads,
+    named,
     score_table,
     tasks_remark,
     whole,
@@ -55,16 +55,11 @@ def _net_rows(table: ScoreTable) -> dict[str, Row]:
         columns = [table.column(f"{prefix}{net}") for net in _NETS]
         means = table.values[:, columns].mean(axis=1)
         label = f"{table.metric.label} of four networks, {name} AdaCap"
-        values = {
-            f"{task}, split {split}": float(value)
-            for (task, split), value in zip(table.experiments, means, strict=True)
-        }
-        # No spread: that between tasks is not an error of a mean over the same tasks.
-        rows[label] = Row(label, float(means.mean()), n=len(means), values=values)
+        rows[label] = row_of(label, named(table, means))
     return rows
 
 
-def _share_rows(won: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
+def _share_rows(won: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, Row]:
     """Share of first places by category and column; the paper has those without AdaCap."""
     rows = {}
     for column, points in won.items():
@@ -73,7 +68,7 @@ def _share_rows(won: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
         for category, paper in _PAPER.items():
             label, found = f"{category}, {column}", points[category]
             known = paper[place] if contest == "without AdaCap" else None
-            rows[label] = Row(label, 100 * float(found.mean()), known, n=len(found), digits=1)
+            rows[label] = Row(label, 100 * mean_of(found), known, n=len(found), digits=1)
     return rows
 
 
@@ -98,22 +93,23 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     }
     every = [*rows.values(), *(row for found in nets.values() for row in found.values())]
     figure = first_figure(shares, paper, [*_PAPER])
-    remark = tasks_remark(tables["auc"], _N_TASKS)
+    remark = tasks_remark(tables["auc"], _N_TASKS, len(score_table(results, "auc").experiments))
     return Outcome(every, _claims(won, shares, nets), figure, [remark])
 
 
 def _claims(
-    won: Mapping[str, Mapping[str, Any]],
+    won: Mapping[str, Mapping[str, Mapping[str, float]]],
     shares: Mapping[str, Mapping[str, float]],
     nets: Mapping[str, Mapping[str, Row]],
 ) -> list[Claim]:
     claims = []
-    for metric, (plain, adacap) in ((name, tuple(rows.values())) for name, rows in nets.items()):
+    for metric, rows in nets.items():
+        without, with_it = rows.values()
         claims.append(
             Claim(
                 f"AdaCap under-performs regular networks on classes, by {_LABELS[metric]}",
-                [contrast([(1, plain), (-1, adacap)])],
-                f"mean of four networks {plain.ours:.4f} without, {adacap.ours:.4f} with AdaCap",
+                [contrast([(1, without), (-1, with_it)])],
+                f"mean of four networks {without.ours:.4f} without, {with_it.ours:.4f} with AdaCap",
             )
         )
     for name in _METRICS.values():
@@ -126,13 +122,12 @@ def _claims(
                 f"GBDT {shares[column]['GBDT']:.1f} %, next {best} {shares[column][best]:.1f} %",
             )
         )
-    points = won["AUC, without AdaCap"]["DNN"], won["AUC, with AdaCap"]["DNN"]
-    before, after = (100 * float(np.mean(found)) for found in points)
+    plain, adacap = won["AUC, without AdaCap"]["DNN"], won["AUC, with AdaCap"]["DNN"]
     claims.append(
         Claim(
             "AdaCap lowers the share of first places of networks on classes, by AUC",
-            [effect_of(points[0] - points[1])],
-            f"{before:.1f} % without, {after:.1f} % with AdaCap",
+            [effect_of({name: points - adacap[name] for name, points in plain.items()})],
+            f"{100 * mean_of(plain):.1f} % without, {100 * mean_of(adacap):.1f} % with AdaCap",
         )
     )
     return claims
@@ -148,7 +143,7 @@ TOP_CLASSES = Item(
     {
         "quick": Scale(1, 1, {"tasks": ("paper-0", "paper-4"), "methods": _QUICK}),
         "ledger": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
-        "paper": Scale(10, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
+        "paper": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
     },
     grids,
     extent,

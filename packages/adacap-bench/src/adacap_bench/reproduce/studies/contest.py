@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Grid, Scale
+from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, effect_of
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOTE_CLOCK", "NOTE_STORE", "N_REGRESSION", "SCALES", "contest_nets", "extent", "first_figure",
-    "grids", "leads", "score_table", "tasks_remark", "whole", "wins",
+    "grids", "leads", "left_out", "named", "score_table", "tasks_remark", "whole", "wins",
 ]  # fmt: skip
 
 NOTE_STORE = (
@@ -41,7 +43,7 @@ _QUICK = {
 SCALES = {
     "quick": Scale(1, 1, _QUICK),
     "ledger": Scale(3, 1, {"tasks": ("paper-regression-small",), "methods": ("paper",)}),
-    "paper": Scale(10, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
+    "paper": Scale(3, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
 }
 
 
@@ -88,7 +90,9 @@ def whole(table: ScoreTable, names: Iterable[str]) -> ScoreTable:
     return table.take_experiments(complete)
 
 
-def wins(table: ScoreTable, contest: Contest, categories: Iterable[str]) -> dict[str, Any]:
+def wins(
+    table: ScoreTable, contest: Contest, categories: Iterable[str]
+) -> dict[str, dict[str, float]]:
     """Points of each category on each experiment; those that tie for the best divide it."""
     from adacap_bench.metrics import top1_by_category
 
@@ -98,13 +102,25 @@ def wins(table: ScoreTable, contest: Contest, categories: Iterable[str]) -> dict
         one = table.take_experiments(np.arange(n) == place)
         for category, share in top1_by_category(one, contest, allow_absent=True).shares.items():
             points.setdefault(category, np.zeros(n))[place] = share
-    return points
+    return {category: named(table, found) for category, found in points.items()}
 
 
-def leads(category: str, points: Mapping[str, Any]) -> list[Effect]:
+def named(table: ScoreTable, values: Any) -> dict[str, float]:
+    """One number per experiment of a table, by the name of the experiment."""
+    return {
+        f"{task}, {SPLIT} {split}": float(value)
+        for (task, split), value in zip(table.experiments, values, strict=True)
+    }
+
+
+def leads(category: str, points: Mapping[str, Mapping[str, float]]) -> list[Effect]:
     """That a category has more first places than any other."""
-    others = [found for name, found in points.items() if name != category and found.any()]
-    return [effect_of(points[category] - found) for found in others or [0.0]]
+    ours = points[category]
+    others = [found for name, found in points.items() if name != category and any(found.values())]
+    return [
+        effect_of({name: value - found.get(name, 0.0) for name, value in ours.items()})
+        for found in others or [{}]
+    ]
 
 
 def first_figure(
@@ -123,10 +139,48 @@ def first_figure(
     return Figure("Share of experiments won by each category.", tuple(panels))
 
 
-def tasks_remark(table: ScoreTable, n_tasks: int) -> str:
-    """How many experiments there are, and on how many of the paper's tasks."""
+def tasks_remark(table: ScoreTable, n_tasks: int, n_all: int | None = None) -> str:
+    """How many experiments there are, and on how many of the paper's tasks.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    n_tasks : int
+        Tasks of the paper's table.
+    n_all : int, optional
+        Experiments of the results, of which the table may be a part, see :func:`whole`.
+    """
     tasks = {task for task, _ in table.experiments}
     text = f"{len(table.experiments)} experiments on {len(tasks)} tasks."
+    if n_all is not None and n_all > len(table.experiments):
+        text += f" {n_all - len(table.experiments)} more lack a result of one of the networks."
     if len(tasks) < n_tasks:
         text += f" The paper's table is about {n_tasks} tasks, so numbers compare loosely."
     return text
+
+
+def left_out(results: Results, table: ScoreTable) -> dict[str, str]:
+    """Methods that lack a result on some experiments, so that they cannot be compared, and why.
+
+    Peers, which the paper does not have, are not named.
+    """
+    from adacap_bench.methods import METHODS
+
+    reasons: dict[str, list[str]] = {}
+    for record in results.failed:
+        why = f"{record.status} on {record.job.task}"
+        reasons.setdefault(record.job.method, []).append(why)
+    for one in results.skipped:
+        where = "" if one.task == "*" else f" on {one.task}"
+        reasons.setdefault(one.method, []).append(f"not run{where}: {one.reason}")
+    lacking = Counter(method for method, *_ in table.missing())
+    found = {
+        name: f"no result on {n} of {len(table.experiments)} experiments"
+        for name, n in lacking.items()
+    }
+    found |= {name: "no result at all" for name in reasons if name not in table.methods}
+    return {
+        name: "; ".join([text, *dict.fromkeys(reasons.get(name, ["not in the store"]))])
+        for name, text in found.items()
+        if name in METHODS and METHODS[name].category != "Peer"
+    }

@@ -10,6 +10,7 @@ from typing import Any
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.studies.bagging import bagged
@@ -105,7 +106,7 @@ def _rows(
         means = [fmean(scores[split] for scores in found.values()) for split in shared]
         extra = {NAMES[task]: fmean(scores.values()) for task, scores in found.items()}
         values = {
-            f"{NAMES[task]}, split {split}": score
+            f"{NAMES[task]}, {SPLIT} {split}": score
             for task, scores in found.items()
             for split, score in scores.items()
         }
@@ -245,7 +246,7 @@ SINGLE = _item(
     {
         "quick": scale(2, (SLUMP,)),
         "ledger": scale(20, (SLUMP, QSAR, BIKE)),
-        "paper": scale(100, (SLUMP, QSAR, BIKE)),
+        "paper": scale(20, (SLUMP, QSAR, BIKE)),
     },
     _single_grids,
     _summarise_single,
@@ -257,7 +258,7 @@ BAGGED = _item(
     {
         "quick": scale(1, (SLUMP,), 3),
         "ledger": scale(10, (SLUMP, QSAR), 10),
-        "paper": scale(100, (SLUMP, QSAR, BIKE), 10),
+        "paper": scale(20, (SLUMP, QSAR, BIKE), 10),
     },
     _grids,
     _summarise_bagged,

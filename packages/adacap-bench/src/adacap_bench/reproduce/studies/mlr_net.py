@@ -120,17 +120,22 @@ def _each(
             else:
                 if effects:
                     found[task] = effects, text
-        if not found and absent is not None:
-            raise absent
-        n = {task: min(row.experiments for row in values[task].values()) for task in found}
-        enough = [task for task in n if n[task] >= LEAST] or list(n)
-        evidence = "; ".join(
-            f"{NAMES[task]}: {text}{'' if task in enough else f' ({n[task]} splits, not judged)'}"
-            for task, (_, text) in found.items()
-        )
-        return [effect for task in enough for effect in found[task][0]], evidence
+        if not found:
+            raise absent or KeyError(f"of {what}{end}")
+        return _where_enough(found)
 
     return check
+
+
+def _where_enough(found: Mapping[str, Measured]) -> Measured:
+    """Effects of the data sets with enough splits to decide; the others are told and named."""
+    n = {task: min(effect.n for effect in effects) for task, (effects, _) in found.items()}
+    enough = [task for task in n if n[task] >= LEAST] or list(n)
+    evidence = "; ".join(
+        f"{NAMES[task]}: {text}{'' if task in enough else f' ({n[task]} splits, not judged)'}"
+        for task, (_, text) in found.items()
+    )
+    return [effect for task in enough for effect in found[task][0]], evidence
 
 
 def _above(high: Any, low: Any, by: float = 0.0) -> Callable[[Mapping[Any, Row]], Measured]:
@@ -176,7 +181,7 @@ def _scales(most: float, full_most: float, tasks: Sequence[str] = _ALL) -> dict[
     return {
         "quick": scale(1, (SLUMP,), most=most),
         "ledger": scale(20, _SMALL, most=most),
-        "paper": scale(100, tasks, most=full_most),
+        "paper": scale(20, tasks, most=full_most),
     }
 
 
@@ -232,33 +237,37 @@ def _depth_cells(scale: Scale) -> list[Cell]:
 
 def _depth_depends(rows: Rows) -> Measured:
     """That no depth is the best everywhere: each is beaten by another one on some data set."""
-    best: dict[str, int] = {}
-    against: dict[int, list[Effect]] = {}
+    told, judged = [], []
     for task, numbers in paper.DEPTH.items():
         labels = {depth: _label(task, "depth", depth) for depth in range(1, len(numbers) + 1)}
         found = {depth: rows[label] for depth, label in labels.items() if label in rows}
         if not found:
             continue
-        best[NAMES[task]] = max(found, key=lambda depth: found[depth].ours)
+        n = min(row.experiments for row in found.values())
+        few = "" if n >= LEAST else f" ({n} splits, not judged)"
+        told.append(f"{max(found, key=lambda k: found[k].ours)} on {NAMES[task]}{few}")
+        judged += [] if few else [found]
+    text = f"best depth {', '.join(told)}"
+    if len(judged) < 2:
+        return [], text
+    against: dict[int, list[Effect]] = {}
+    for found in judged:
         for worse, better in permutations(found, 2):
             effect = contrast([(1, found[better]), (-1, found[worse])])
             against.setdefault(worse, []).append(effect)
-    text = "best depth " + ", ".join(f"{depth} on {name}" for name, depth in best.items())
-    if len(best) < 2:
-        return [], text
     clearest = [max(every, key=lambda effect: effect.score or 0.0) for every in against.values()]
     trials = max(len(every) for every in against.values())
     return [replace(effect, trials=trials) for effect in clearest], text
 
 
 def _rule_is_good(rows: Rows) -> Measured:
-    effects, shown = [], []
+    found: dict[str, Measured] = {}
     for task, values in _of(rows, paper.LAMBDA, "λ_init").items():
         chosen = rows[f"{NAMES[task]}, λ_init by rule"]
         best = max(row.ours for row in values.values())
-        effects += [contrast([(1, chosen), (-0.97, row)]) for row in values.values()]
-        shown.append(f"{NAMES[task]}: R² {chosen.ours:.3f} by rule, best of the grid {best:.3f}")
-    return effects, "; ".join(shown)
+        effects = [contrast([(1, chosen), (-0.97, row)]) for row in values.values()]
+        found[task] = effects, f"R² {chosen.ours:.3f} by rule, best of the grid {best:.3f}"
+    return _where_enough(found)
 
 
 def _lambda_method(lam: float) -> Method:
@@ -439,7 +448,7 @@ STUDIES: tuple[Item, ...] = (
         scales={
             "quick": scale(1, ("mlr-regression12", SLUMP)),
             "ledger": scale(10, tuple(paper.DEPTH)[:9]),
-            "paper": scale(100, tuple(paper.DEPTH)),
+            "paper": scale(10, tuple(paper.DEPTH)),
         },
         extent=extent,
         measure="Test R², mean over splits",

@@ -10,6 +10,7 @@ import numpy as np
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, contrast
@@ -65,10 +66,10 @@ def ratio(above: Mapping[str, float], below: Mapping[str, float], label: str) ->
     if not logs:
         raise NoResultError(f"No experiment has both errors of {label}.")
     values = np.array(list(logs.values()))
-    mean = float(np.exp(values.mean()))
+    mean = float(np.exp(mean_of(logs)))
     spread = mean * float(values.std(ddof=1)) if len(values) > 1 else None  # of the ratio
     won = {"lower on, %": 100 * float((values < 0).mean())}
-    return Row(label, mean, None, spread, len(values), 3, won, logs)
+    return Row(label, mean, None, spread, len(values), 3, won, logs, log_values=True)
 
 
 def _method(scheme: Scheme, net: str) -> str | Method:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.results import Results
+from adacap_bench.reproduce.means import mean_of
+from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies.contest import (
     N_REGRESSION,
     NOTE_CLOCK,
@@ -16,11 +18,13 @@ from adacap_bench.reproduce.studies.contest import (
     contest_nets,
     extent,
     grids,
+    left_out,
+    named,
     score_table,
     tasks_remark,
     whole,
 )
-from adacap_bench.reproduce.verdicts import effect_of
+from adacap_bench.reproduce.verdicts import Effect, effect_of
 
 if TYPE_CHECKING:
     from adacap_bench.metrics import ScoreTable
@@ -58,9 +62,11 @@ _PAPER_SMALL = {
 def _summarise_best(results: Results, scale: Scale) -> Outcome:
     from adacap_bench.metrics import leaderboard
 
-    table = whole(score_table(results), contest_nets())
+    scores = score_table(results)
+    table = whole(scores, contest_nets())
     names = [name for name in table.methods if table.categories[name] != "Peer"]
     complete = table.take_methods(names).complete_methods()
+    absent = left_out(results, table)
     board = leaderboard(complete)
     small = len({task for task, _ in table.experiments}) < N_REGRESSION
     paper = _PAPER_SMALL if small else {name: row[0] for name, row in PAPER_BEST.items()}
@@ -68,16 +74,20 @@ def _summarise_best(results: Results, scale: Scale) -> Outcome:
     shown += [name for name in board["method"] if name in {*paper, *PAPER_BEST} - {*shown}]
     by_name = {str(line.method): line for line in board.itertuples()}
     rows = [
-        Row(
-            name, float(by_name[name].mean), paper.get(name), n=int(by_name[name].n),
+        replace(
+            row_of(name, named(table, complete.values[:, complete.column(name)]), paper.get(name)),
             extra={"rank": float(by_name[name].rank)},
         )
         for name in shown
-    ]  # fmt: skip
+    ]
     figure = _best_figure(rows)
     rows += _column_rows(complete, shown, small)
-    remarks = [tasks_remark(table, N_REGRESSION), _best_remark(small)]
-    return Outcome(rows, _best_claims(complete), figure, remarks)
+    remarks = [
+        tasks_remark(table, N_REGRESSION, len(scores.experiments)),
+        *(f"Left out of the comparison: {name}, {why}." for name, why in absent.items()),
+        _best_remark(small),
+    ]
+    return Outcome(rows, _best_claims(complete, absent), figure, remarks)
 
 
 def _column_rows(table: ScoreTable, shown: Sequence[str], small: bool) -> list[Row]:
@@ -142,70 +152,83 @@ def _best_remark(small: bool) -> str:
     return "The paper's numbers are its table of the ten best methods."
 
 
-def _best_claims(table: ScoreTable) -> list[Claim]:
+def _best_claims(table: ScoreTable, absent: Mapping[str, str]) -> list[Claim]:
     """Claims about mean errors, by differences on the same experiments."""
-    errors = {name: table.values[:, place] for place, name in enumerate(table.methods)}
-    mean = {name: float(values.mean()) for name, values in errors.items()}
-    adacap = [name for name in ("adacap-snn", "adacap-glu-mlp") if name in errors]
-    shown = ", ".join(f"{name} {mean[name]:.4f}" for name in adacap)
-    claims = []
-    if adacap and "catboost" in errors:
-        claims.append(
-            Claim(
-                "AdaCap-SNN and AdaCap-GLU come before CatBoost in mean RMSE",
-                [effect_of(errors["catboost"] - errors[name]) for name in adacap],
-                f"{shown}, catboost {mean['catboost']:.4f}",
-            )
-        )
-    if adacap:
-        first = min(mean, key=lambda name: mean[name])
-        nets = [name for name in errors if name.startswith("adacap-")]
-        best = min(nets, key=lambda name: mean[name])
-        claims.append(
-            Claim(
-                "A net with AdaCap has the lowest mean RMSE of all methods",
-                [effect_of(errors[name] - errors[best]) for name in errors if name not in nets],
-                f"the lowest is {first} with {mean[first]:.4f}; {shown}",
-            )
-        )
-    claims += [
+    errors = {name: named(table, table.values[:, k]) for k, name in enumerate(table.methods)}
+    mean = {name: mean_of(values) for name, values in errors.items()}
+    shown = ", ".join(f"{name} {mean[name]:.4f}" for name in (_SNN, _GLU))
+    first = min(mean, key=lambda name: mean[name])
+    nets = [name for name in errors if name.startswith("adacap-")]
+    best = min(nets, key=lambda name: mean[name])
+    others = [name for name in errors if name not in nets]
+    trees = (
+        f"{_TREES} {mean[_TREES]:.4f}"
+        if _TREES in mean
+        else f"{_TREES} is left out: {absent.get(_TREES, 'not run')}"
+    )
+    return [
         Claim(
-            f"AdaCap improves {net}",
-            [effect_of(errors[net] - errors[f"adacap-{net}"])],
-            f"mean RMSE {mean[net]:.4f} without, {mean[f'adacap-{net}']:.4f} with AdaCap",
-        )
-        for net in ("snn", "glu-mlp")
-        if net in errors and f"adacap-{net}" in errors
+            "AdaCap-SNN and AdaCap-GLU come before CatBoost in mean RMSE",
+            [_less(errors[name], errors[_TREES]) for name in (_SNN, _GLU) if _TREES in errors],
+            f"{shown}, {trees}",
+        ),
+        Claim(
+            "A net with AdaCap has the lowest mean RMSE of all methods",
+            # The best was picked from all nets with AdaCap.
+            [_less(errors[best], errors[name], trials=len(nets)) for name in others],
+            f"the lowest is {first} with {mean[first]:.4f}; {shown}{_without(absent)}",
+        ),
+        *(
+            Claim(
+                f"AdaCap improves {net}",
+                [_less(errors[f"adacap-{net}"], errors[net])],
+                f"mean RMSE {mean[net]:.4f} without, {mean[f'adacap-{net}']:.4f} with AdaCap",
+            )
+            for net in ("snn", "glu-mlp")
+        ),
+        *_near_claims(table, absent),
     ]
-    return claims + _near_claims(table)
 
 
-def _near_claims(table: ScoreTable) -> list[Claim]:
+_SNN, _GLU, _TREES = "adacap-snn", "adacap-glu-mlp", "catboost"
+
+
+def _without(absent: Mapping[str, str]) -> str:
+    """Names of the methods that a claim about all of them leaves out."""
+    return f"; without {', '.join(absent)}" if absent else ""
+
+
+def _less(ours: Mapping[str, float], theirs: Mapping[str, float], *, trials: int = 1) -> Effect:
+    """That the first errors are lower than the second."""
+    return effect_of({name: theirs[name] - error for name, error in ours.items()}, trials=trials)
+
+
+def _near_claims(table: ScoreTable, absent: Mapping[str, str]) -> list[Claim]:
     """Claims of the table's caption about P90 and about the subset of the best RMSE below 0.25."""
     from adacap_bench.metrics import easy_subset
 
-    glu, snn = "adacap-glu-mlp", "adacap-snn"
     near = table.best()[:, None] >= 0.9 * (1 - 1e-12) * table.values
-    first, second = (near[:, table.column(name)].astype(float) for name in (glu, snn))
+    first, second = (named(table, near[:, table.column(name)]) for name in (_GLU, _SNN))
     claims = [
         Claim(
             "AdaCap-GLU is more consistent than AdaCap-SNN: its P90 is higher",
-            [effect_of(first - second)],
-            f"P90 {100 * first.mean():.1f} % against {100 * second.mean():.1f} %",
+            [_less(second, first)],
+            f"P90 {100 * mean_of(first):.1f} % against {100 * mean_of(second):.1f} %",
         )
     ]
     easy = easy_subset(table)
     if len(easy.experiments):
         others = [name for name in easy.methods if not name.startswith("adacap-")]
-        mean = {name: float(easy.values[:, easy.column(name)].mean()) for name in [glu, *others]}
+        errors = {name: named(easy, easy.values[:, easy.column(name)]) for name in [_GLU, *others]}
+        mean = {name: mean_of(values) for name, values in errors.items()}
         best = min(others, key=lambda name: mean[name])
-        ours = easy.values[:, easy.column(glu)]
         claims.append(
             Claim(
                 "Where the best RMSE is below 0.25, AdaCap-GLU has a lower mean RMSE than every "
                 "method without AdaCap",
-                [effect_of(easy.values[:, easy.column(name)] - ours) for name in others],
-                f"{glu} {mean[glu]:.4f}, the best of the others is {best} with {mean[best]:.4f}",
+                [_less(errors[_GLU], errors[name]) for name in others],
+                f"{_GLU} {mean[_GLU]:.4f}, the best of the others is {best} with {mean[best]:.4f}"
+                f"{_without(absent)}",
             )
         )
     return claims
