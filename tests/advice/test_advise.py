@@ -110,6 +110,27 @@ def test_the_logarithm_pays_where_the_target_is_log_normal():
     assert advice.transform.gain > 0.05
 
 
+@pytest.mark.parametrize("steepness", [1.0, 2.0])
+def test_a_transform_pays_if_auto_would_use_it(steepness):
+    X, y = made("linear", 150)
+    y = np.exp(steepness * y / y.std())
+    found = advise(X, y, facts=()).transform
+    model = adacap.AdaCapRegressor(quality=["ridge"], target_transform="auto", random_state=0)
+    assert model.fit(X, y).settings_.target_transform == found.name
+    assert found.pays
+    assert 0.05 < found.gain < 1  # in shares of the error, both
+    assert 0 < found.standard_error < 0.5
+
+
+def test_a_transform_that_auto_would_not_use_does_not_pay():
+    X, y = made("linear", 150)
+    y = np.where(np.arange(150) % 30 == 0, 60.0, y)  # skewed by rows that no column explains
+    found = advise(X, y, facts=()).transform
+    model = adacap.AdaCapRegressor(quality=["ridge"], target_transform="auto", random_state=0)
+    assert model.fit(X, y).settings_.target_transform == "none"
+    assert found is None or not found.pays
+
+
 def test_no_transform_is_tried_on_a_symmetric_target(linear):
     assert linear.transform is None
 

@@ -135,7 +135,7 @@ def advise(
         "linearity": float(quick.errors["ridge"].mean() / quick.errors["kernel"].mean()),
         "n_target_outliers": 0 if is_class else len(far_values(values.astype(np.float64))),
         "skew": 0.0 if is_class else skew(values.astype(np.float64)),
-        "transform": None if is_class else best_transform(x, seen.astype(np.float64), quick),
+        "transform": None if is_class else best_transform(part, seen, random_state),
         "best_trees": TREES[quick.best_trees],
         "quick_seconds": quick.seconds,
         "like": tuple(fact.task for fact in nearest_facts(own, facts)) if facts else (),
@@ -283,8 +283,11 @@ def _on_linearity(winner: str, linear: Expected, ratio: float) -> str:
 
 
 def _on_transform(found: Transform, skewed: float) -> str:
-    pays = "pays" if found.pays else "does not pay"
+    verdict = (
+        f"it pays, and target_transform='auto' uses {found.name}" if found.pays
+        else "it does not pay"
+    )  # fmt: skip
     return (
         f"Target: skew {skewed:.1f}; {found.name} changes the error out of fold by "
-        f"{-100 * found.gain:+.1f} ± {100 * found.standard_error:.1f} %: it {pays}."
+        f"{-100 * found.gain:+.1f} ± {100 * found.standard_error:.1f} %: {verdict}."
     )
