@@ -49,6 +49,16 @@ def test_a_linear_model_is_as_good_on_a_linear_table(linear):
     assert "as good, and simpler" in str(linear)
 
 
+def test_a_rough_estimate_is_not_called_as_good(smooth):
+    from adacap.advice import _on_linearity
+
+    rough = smooth.expected["linear"]._replace(ratio=1.52, standard_error=0.57)
+    text = _on_linearity(rough, 1.4)
+    assert text.endswith("expected at 1.52 ± 0.57 times AdaCap's: too rough an estimate to tell "
+                         "which is better.")  # fmt: skip
+    assert "as good" not in text
+
+
 def test_it_may_say_use_catboost():
     ahead = [Fact(str(k), 150, 4, 0.1, 0.9, 0.0, 0.9, -0.2 - 0.01 * k) for k in range(6)]
     advice = advise(*made("steps"), facts=ahead)  # boosting is what the blend leans on there

@@ -42,6 +42,9 @@ __all__ = ["Advice", "ColumnRisk", "Expected", "Transform", "advise"]
 _MOST_ROWS = 1000
 """Rows that the quick comparison looks at, drawn at random from more."""
 _LEAST_ROWS = 30
+_NEAR = 0.05  # of a ratio from 1, within which errors are as good as equal
+_SURE = 0.1  # standard error of a ratio, up to which an interval that holds 1 means as good
+_TOO_ROUGH = ": too rough an estimate to tell which is better"
 
 Task = Literal["auto", "regression", "classification"]
 
@@ -236,7 +239,7 @@ def _reasons(winner: str, expected: dict[str, Expected], found: dict[str, Any]) 
     )  # fmt: skip
     yield _on_noise(found)
     yield _on_memory(found["memorisation"])
-    yield _on_linearity(winner, expected["linear"], found["linearity"])
+    yield _on_linearity(expected["linear"], found["linearity"])
     trees = expected["trees"]
     yield (
         f"Trees ({found['best_trees']} did better) are expected at {trees.ratio:.2f} ± "
@@ -273,13 +276,34 @@ def _on_memory(gap: Memorisation) -> str:
     )
 
 
-def _on_linearity(winner: str, linear: Expected, ratio: float) -> str:
+def _on_linearity(linear: Expected, ratio: float) -> str:
     text = (
         f"A linear model is at {ratio:.2f} times the error of a kernel out of fold, and expected "
         f"at {linear.ratio:.2f} ± {linear.standard_error:.2f} times AdaCap's"
     )
-    as_good = winner == "linear" or linear.ratio - linear.standard_error <= 1
-    return f"{text}{': as good, and simpler.' if as_good else '.'}"
+    return f"{text}{_against_one(linear)}."
+
+
+def _against_one(linear: Expected) -> str:
+    """What an estimate says of a linear model: only a sure one, or one near 1, says it is as good.
+
+    Examples
+    --------
+    >>> told = [(1.01, 0.04), (1.08, 0.09), (1.52, 0.57), (1.52, 0.1), (0.8, 0.05), (0.8, 0.5)]
+    >>> for ratio, error in told:
+    ...     print(ratio, error, _against_one(Expected(ratio, error, 1.0, 1.0, 1.0)))
+    1.01 0.04 : as good, and simpler
+    1.08 0.09 : as good, and simpler
+    1.52 0.57 : too rough an estimate to tell which is better
+    1.52 0.1
+    0.8 0.05 : better, and simpler
+    0.8 0.5 : too rough an estimate to tell which is better
+    """
+    ratio, error = linear.ratio, linear.standard_error
+    is_near, is_sure = abs(ratio - 1) <= _NEAR, error <= _SURE
+    if abs(ratio - 1) > max(error, _NEAR):
+        return ": better, and simpler" if ratio < 1 else ""
+    return ": as good, and simpler" if is_near or is_sure else _TOO_ROUGH
 
 
 def _on_transform(found: Transform, skewed: float) -> str:
