@@ -195,6 +195,64 @@ def test_the_root_offers_it():
     assert adacap.advise is advise
 
 
+# ------------------------------------------------------------------------------ the task
+
+
+def targets():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60) + 10
+    return {
+        "numbers": (y, "regression"),
+        "numbers spelled": ([f"{v:.2f} €" for v in y], "regression"),
+        "two whole numbers": ((y > 10).astype(int), "classification"),
+        "two numbers spelled": ([str(int(v > 10)) for v in y], "classification"),
+        "few whole numbers": (np.arange(60) % 5, "classification"),
+        "booleans": (y > 10, "classification"),
+        "words": (np.where(y > 10, "p", "n"), "classification"),
+        "words and gaps": (np.array(["p", "n", None] * 20, dtype=object), "classification"),
+    }
+
+
+@pytest.mark.parametrize("name", targets())
+def test_the_task_is_read_as_by_the_command_line(name):
+    import pyarrow as pa
+
+    from adacap.cli.targets import read_target
+    from adacap.tables.targets import what_y_holds
+
+    y, task = targets()[name]
+    assert what_y_holds(y).task == task
+    cells = y if isinstance(y, list) else pa.array(y.tolist())
+    assert read_target(pa.table({"y": cells}), ["y"]).task == task
+
+
+def test_declared_categories_are_classes_whatever_they_spell():
+    import pandas as pd
+
+    from adacap.tables.targets import what_y_holds
+
+    y = [f"{v:.1f}" for v in np.linspace(0, 9, 60)]
+    assert what_y_holds(pd.Series(y)).task == "regression"
+    assert what_y_holds(pd.Series(y, dtype="category")).task == "classification"
+
+
+def test_numbers_that_are_spelled_are_advised_on_as_numbers():
+    X, y = made("linear", 60)
+    advice = advise(X, [f"{v:.3f} €" for v in y], facts=())
+    assert advice.task == "regression"
+    assert advice.noise == pytest.approx(advise(X, y.round(3), facts=()).noise)
+
+
+def test_the_task_is_named_with_the_way_to_the_other():
+    X, y = made("linear", 60)
+    coded = (y > 0).astype(int)
+    found = str(advise(X, coded, facts=()))
+    assert "Task: classification (2 values; task='regression' if they are quantities)." in found
+    said = advise(X, coded, task="regression", facts=())
+    assert said.task == "regression"
+    assert "Task: regression (as asked for)." in str(said)
+
+
 # -------------------------------------------------------------------------- the refusals
 
 
@@ -205,8 +263,9 @@ def test_the_root_offers_it():
         (np.ones((40, 2)), np.ones((40, 2)), r"one target at a time, got y of shape \(40, 2\)"),
         (np.ones((40, 2)), np.ones(40), "1.0 in all 40 rows"),
         (np.ones((40, 2)), np.arange(39.0), "39 values, but the table has 40 rows"),
+        (np.ones((40, 2)), [f"row {i}" for i in range(40)], "y looks like an id or free text: 40"),
     ],
-    ids=["few rows", "two targets", "constant", "lengths"],
+    ids=["few rows", "two targets", "constant", "lengths", "ids"],
 )
 def test_what_cannot_be_advised_on_is_refused(X, y, message):
     with pytest.raises(ValueError, match=message):

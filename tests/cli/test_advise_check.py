@@ -15,6 +15,13 @@ def test_advise_prints_the_verdict_and_the_columns_at_risk(call, houses):
     assert "column at risk" in result.stdout
 
 
+def test_advise_says_how_to_choose_the_other_task(call, houses):
+    result = call("advise", houses, "--target", "rent", "--drop", "price")
+    assert "distinct; --task classification if they are labels)" in result.stdout
+    result = call("advise", houses, "--target", "rent", "--drop", "price", "--task", "regression")
+    assert "(regression: set by --task)" in result.stdout
+
+
 def test_advise_as_json_has_every_number(call, houses):
     result = call("advise", houses, "-t", "rent", "--drop", "price,id", "--json")
     found = json.loads(result.stdout)

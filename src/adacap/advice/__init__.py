@@ -36,6 +36,7 @@ from adacap.advice.records import Advice, ColumnRisk, Expected, Memorisation, Tr
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.table import Table, read_table
+from adacap.tables.targets import id_or_free_text, what_y_holds
 
 __all__ = ["Advice", "ColumnRisk", "Expected", "Transform", "advise"]
 
@@ -71,7 +72,8 @@ def advise(
     y : array-like of shape (n_rows,)
         One target.
     task : {"auto", "regression", "classification"}, default="auto"
-        ``"auto"`` treats text and booleans as labels, numbers as quantities.
+        ``"auto"`` reads the target as the command line does: text that spells numbers is numbers;
+        text, booleans, two values, and few whole numbers are labels; other numbers are quantities.
     random_state : int, default=0
         Seed of the rows that are drawn, of folds and of forests.
     facts : sequence of Fact, optional
@@ -88,7 +90,7 @@ def advise(
     Raises
     ------
     ValueError
-        If there are fewer than 30 rows, several targets, or a constant one.
+        If there are fewer than 30 rows, several targets, a constant one, or one that names rows.
 
     Examples
     --------
@@ -103,10 +105,10 @@ def advise(
     start = time.perf_counter()
     table = read_table(X)
     labels = np.asarray(getattr(y, "to_numpy", lambda: y)())
-    is_class = _is_class(labels, task)
+    is_class, why_task = _task_of(y, labels, task)
     codec: Any = ClassCodec if is_class else RegressionCodec
     values = codec.check(labels)
-    _refuse(table, values)
+    _refuse(table, values, is_class)
     rows = _drawn(table.n_rows, random_state)
     part, seen = table.take(rows), values[rows]
     with warnings.catch_warnings():
@@ -127,6 +129,7 @@ def advise(
     explained = _explained(quick, coded, fitted.loss)
     found: dict[str, Any] = {
         "task": "classification" if is_class else "regression",
+        "why_task": why_task,
         "n_rows": table.n_rows,
         "n_columns": table.n_columns,
         "n_features": encoder.n_features_out_,
@@ -154,18 +157,23 @@ def advise(
     )
 
 
-def _is_class(y: npt.NDArray[Any], task: str) -> bool:
+def _task_of(y: Any, labels: npt.NDArray[Any], task: str) -> tuple[bool, str]:
+    """Whether a target holds classes, and why it is taken so."""
     if task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be auto, regression or classification, got {task!r}.")
+    _refuse_several(labels)
     if task != "auto":
-        return task == "classification"
-    is_text = y.dtype == object and any(isinstance(cell, str) for cell in y.flat)
-    return is_text or y.dtype.kind in "USb"
+        return task == "classification", "as asked for"
+    held = what_y_holds(y)
+    return held.task == "classification", held.why("task='{task}'")
 
 
-def _refuse(table: Table, y: npt.NDArray[Any]) -> None:
+def _refuse_several(y: npt.NDArray[Any]) -> None:
     if y.ndim > 1 and y.shape[1] > 1:
         raise ValueError(f"advise looks at one target at a time, got y of shape {y.shape}.")
+
+
+def _refuse(table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
     if len(y) != table.n_rows:
         raise ValueError(f"y has {len(y)} values, but the table has {table.n_rows} rows.")
     if len(y) < _LEAST_ROWS:
@@ -175,6 +183,8 @@ def _refuse(table: Table, y: npt.NDArray[Any]) -> None:
         )
     if len(np.unique(y)) < 2:
         raise ValueError(f"y is {y.flat[0]} in all {len(y)} rows: there is nothing to learn.")
+    if is_class and (told := id_or_free_text(y, "y")):
+        raise ValueError(f"{told} If these are numbers, correct how they are written.")
 
 
 def _drawn(n_rows: int, seed: int) -> npt.NDArray[np.intp]:

@@ -72,6 +72,8 @@ class Advice:
     columns : tuple of ColumnRisk
         Columns at risk.
     task : {"regression", "classification"}
+    why_task : str
+        What the target holds, and how to choose the other task.
     n_rows, n_columns, n_features : int
         Rows, columns, and columns after encoding.
     n_looked_at : int
@@ -105,6 +107,7 @@ class Advice:
     reasons: tuple[str, ...]
     columns: tuple[ColumnRisk, ...]
     task: str
+    why_task: str
     n_rows: int
     n_columns: int
     n_features: int
@@ -155,7 +158,8 @@ class Advice:
         return ["kind", "error / AdaCap's", "quick", "benchmark", "one fit"]
 
     def __str__(self) -> str:
-        lines = [self.headline, "", *table_lines(self.titles, self.rows(), n_text=1), ""]
+        lines = [self.headline, f"Task: {self.task} ({self.why_task}).", ""]
+        lines += [*table_lines(self.titles, self.rows(), n_text=1), ""]
         lines += [f"- {reason}" for reason in self.reasons]
         if self.columns:
             cells = [[one.column, one.risk, one.note] for one in self.columns]

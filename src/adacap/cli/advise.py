@@ -50,6 +50,7 @@ def advise(
     """
     from adacap.advice import advise as advise_on
     from adacap.cli.tables import load_rows
+    from adacap.tables.targets import what_is_held
 
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
@@ -68,10 +69,12 @@ def advise(
         found = advise_on(
             loaded.X, loaded.target.y, task=loaded.target.task, random_state=seed, on_fit=on_fit
         )
+    held = what_is_held(loaded.target.y)
+    why = held.why("--task {task}") if task == "auto" else loaded.target.why
     if as_json:
-        print_json({**loaded.facts(), **found.to_dict()})
+        print_json({**loaded.facts(), **found.to_dict(), "why_task": why})
         return
-    say(f"{data.name}: target {target} ({loaded.target.task}). {found.headline}")
+    say(f"{data.name}: target {target} ({found.task}: {why}). {found.headline}")
     say()
     print_table(found.titles, found.rows(), best=0)
     say()

@@ -12,7 +12,7 @@ from adacap.cli.common import UsageError
 from adacap.files import FileError
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
-from adacap.tables.targets import are_whole, holds_classes
+from adacap.tables.targets import are_whole, id_or_free_text, what_is_held
 
 __all__ = ["TASKS", "Target", "read_target"]
 
@@ -20,7 +20,6 @@ Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
 _FEW_ROWS = 10  # below which ids are not reported
-_ID_SHARE = 0.5  # of distinct texts, from which on they name rows, not classes
 
 
 class Target(NamedTuple):
@@ -71,7 +70,7 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
         _refuse_constant(name, array)
     if len(names) > 1:
         return _several(list(names), values, known, task)._replace(notes=notes)
-    found, why = _find_task(names[0], values[0], task)
+    found, why = _find_task(values[0], task)
     _refuse_id(names[0], values[0], found, is_said=task != "auto")
     return Target(list(names), found, _of_task(names[0], values[0], found), known, why, notes)
 
@@ -146,17 +145,12 @@ def _refuse_constant(name: str, values: npt.NDArray[Any]) -> None:
         )
 
 
-def _find_task(name: str, values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
+def _find_task(values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
     """Task from what the target holds: text, two values or few whole numbers are classes."""
     if task != "auto":
         return ("regression" if task == "regression" else "classification"), "set by --task"
-    n_distinct = len(np.unique(values))
-    if not holds_classes(values):
-        return "regression", f"numbers, {n_distinct} distinct"
-    if values.dtype.kind in "US":
-        return "classification", f"{n_distinct} texts"
-    what = "values" if n_distinct == 2 or values.dtype.kind == "b" else "whole numbers"
-    return "classification", f"{n_distinct} {what}; --task regression if they are quantities"
+    held = what_is_held(values)
+    return held.task, held.why("--task {task}", is_always=False)
 
 
 def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -> None:
@@ -164,11 +158,10 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
     if n_rows < _FEW_ROWS:
         return
     if task == "classification":
-        if values.dtype.kind in "US" and len(distinct) > _ID_SHARE * n_rows:
+        if told := id_or_free_text(values, f"The target {name!r}"):
             raise FileError(
-                f"The target {name!r} looks like an id or free text: {len(distinct)} different "
-                f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)}"
-                " If these are numbers, correct how they are written; else name another column."
+                f"{told} If these are numbers, correct how they are written; else name another "
+                "column."
             )
         return
     if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not are_whole(values):
@@ -178,12 +171,6 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
             f"The target {name!r} looks like an id: it counts the rows, {distinct[0]:.0f} to "
             f"{distinct[-1]:.0f}. If it is the target, use --task regression."
         )
-
-
-def _why_no_numbers(values: npt.NDArray[Any]) -> str:
-    """Why texts are not read as numbers, where some look like numbers."""
-    reading = find_reading(read_column(values.astype(object), "the target"))
-    return "" if reading is None or not reading.remark else f" As numbers: {reading.remark}."
 
 
 def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any]:
