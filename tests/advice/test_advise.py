@@ -195,6 +195,78 @@ def test_the_root_offers_it():
     assert adacap.advise is advise
 
 
+# -------------------------------------------------------------- rows that are not independent
+
+
+@pytest.fixture(scope="module")
+def by_group():
+    """Columns that name a group, and a target that is the group's own."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(20), 8)
+    X = np.column_stack([rng.normal(size=(20, 3))[group], rng.normal(size=160)])
+    return X, 2 * rng.normal(size=20)[group] + 0.2 * rng.normal(size=160), group
+
+
+def test_an_effect_of_groups_is_noise_to_new_groups(by_group):
+    X, y, group = by_group
+    alone, grouped = advise(X, y), advise(X, y, groups=group)
+    assert alone.noise < 0.05
+    assert grouped.noise > 0.8
+    assert grouped.neighbour_noise > 0.5 > 10 * alone.neighbour_noise
+    assert grouped.split_by == ("group",)
+    assert "Errors are on whole groups that were not trained on." in str(grouped)
+    assert "far from random" not in str(grouped)
+
+
+def test_names_of_groups_do_not_matter_to_advice(by_group):
+    X, y, group = by_group
+    named = advise(X, y, groups=[f"g{19 - one}" for one in group])
+    assert named.noise == pytest.approx(advise(X, y, groups=group).noise)
+
+
+def test_benchmarks_of_independent_rows_have_no_say(by_group):
+    X, y, group = by_group
+    found = advise(X, y, groups=group)
+    assert np.isnan(found.expected["trees"].prior)
+    assert found.like == ()
+    assert 0 < found.expected["adacap"].seconds < 60
+
+
+def test_later_rows_are_predicted_from_earlier_ones():
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=160))  # a random walk: its neighbours are known, not its end
+    X = np.column_stack([np.arange(160.0), rng.normal(size=160)])
+    shuffled = rng.permutation(160)
+    X, walk = X[shuffled], walk[shuffled]
+    alone, timed = advise(X, walk), advise(X, walk, time=X[:, 0])
+    assert alone.noise < 0.2
+    assert timed.noise > 0.8
+    assert "Errors are on rows later than all that were trained on." in str(timed)
+
+
+def test_classes_and_both_dependences_are_advised_on(by_group):
+    X, y, group = by_group
+    labels = np.where(y > 0, "yes", "no")
+    assert advise(X, labels, groups=group).noise > 0.7
+    both = advise(X, y, groups=group, time=np.tile(np.arange(8), 20))
+    assert "later rows of groups that were not trained on" in str(both)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"groups": np.zeros(40)}, "one group only"),
+        ({"groups": np.arange(39)}, "one value per row, 40 in all"),
+        ({"time": np.arange(40) % 2}, "2 different times"),
+        ({"time": ["soon"] * 40}, "numbers or dates"),
+    ],
+)
+def test_rows_that_cannot_be_split_are_refused(rows, message):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=message):
+        advise(rng.normal(size=(40, 2)), rng.normal(size=40), **rows)
+
+
 # ------------------------------------------------------------------------------ the task
 
 

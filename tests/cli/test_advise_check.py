@@ -22,6 +22,18 @@ def test_advise_says_how_to_choose_the_other_task(call, houses):
     assert "(regression: set by --task)" in result.stdout
 
 
+def test_advise_takes_groups_and_times(call, houses):
+    result = call("advise", houses, "-t", "rent", "--drop", "price", "--group", "rooms", "--json")
+    found = json.loads(result.stdout)
+    assert (found["group"], found["split_by"]) == ("rooms", ["group"])
+    result = call("advise", houses, "-t", "rent", "--drop", "price", "--time", "sold")
+    assert result.exit_code == 0, result.output
+    assert "Rows are held out as later rows by sold. Not learned from: sold (see --keep)." in (
+        result.stdout
+    )
+    assert "Errors are on rows later than all" in result.stdout
+
+
 def test_advise_as_json_has_every_number(call, houses):
     result = call("advise", houses, "-t", "rent", "--drop", "price,id", "--json")
     found = json.loads(result.stdout)

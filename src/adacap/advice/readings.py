@@ -10,11 +10,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap.advice.quick import Quick
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
 from adacap.core.diagnostics import label_fits, permutation_p_value
 from adacap.core.permutation import draw_permutations
 from adacap.estimators.choosing import TRANSFORM_FOLDS, try_transforms
+from adacap.estimators.dependence import Dependence
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import member_seeds
 from adacap.estimators.preparing import read_samples
@@ -40,25 +42,36 @@ _N_PERMUTATIONS = 99
 _FAR = 10.0  # interquartile ranges from the quartiles
 
 
-def neighbour_noise(kernel: Any, x: Tensor, targets: Tensor) -> float:
+def neighbour_noise(
+    kernel: Any, x: Tensor, targets: Tensor, dependence: Dependence | None = None
+) -> float:
     """Share of the target's variance in which nearest neighbours differ; 1 is all of it.
 
     Neighbours are nearest by the scales that the kernel has learnt, so columns that do not matter
     do not count. Half the mean squared difference estimates the variance of the noise where rows
-    are dense, and is too large where they are not.
+    are dense, and is too large where they are not. Where rows depend on each other, neighbours are
+    of other groups, and of earlier times.
     """
     scaled = x.double() * kernel.logs.scale[0].double()
     apart = torch.cdist(scaled, scaled)
     apart.fill_diagonal_(float("inf"))
+    if dependence is not None and dependence.group is not None:
+        group = torch.from_numpy(dependence.group)
+        apart[group[:, None] == group] = float("inf")
+    if dependence is not None and dependence.time is not None:
+        when = torch.from_numpy(dependence.time)
+        apart[when[:, None] <= when] = float("inf")
+    nearest = apart.min(1)
     y = targets.double()
-    gaps = y - y[apart.argmin(1)]
+    rows = nearest.values.isfinite()
+    gaps, y = (y - y[nearest.indices])[rows], y[rows]
     total = float((y - y.mean(0)).square().sum())
     return float(gaps.square().sum()) / 2 / total if total > 0 else float("nan")
 
 
-def memorisation(kernel: Any, x: Tensor, targets: Tensor, fold: Tensor, loss: str) -> Memorisation:
+def memorisation(quick: Quick, x: Tensor, targets: Tensor, loss: str) -> Memorisation:
     """How well the kernel's solved layer fits the labels, and labels in random order."""
-    rows = (fold != 0).nonzero()[:, 0][:_MOST_STUDIED]
+    kernel, rows = quick.kernel, torch.from_numpy(quick.first)[:_MOST_STUDIED]
     hidden = kernel.features(0, x[rows])(x[rows])
     draws = draw_permutations(len(rows), _N_PERMUTATIONS, torch.Generator().manual_seed(0))
     losses = label_fits(hidden, targets[rows], draws, float(kernel.lam[0]), loss=loss)
@@ -101,7 +114,7 @@ def skew(y: Floats) -> float:
 
 
 def best_transform(
-    table: Table, y: Floats, seed: int, groups: Any = None, time: Any = None
+    table: Table, y: Floats, seed: int, dependence: Dependence | None = None
 ) -> Transform | None:
     """The transform of a skewed target that lowers the error in its own units most.
 
@@ -115,14 +128,18 @@ def best_transform(
         In the user's units.
     seed : int
         The ``random_state`` of the fit.
-    groups, time : array-like of shape (n,), optional
+    dependence : Dependence, optional
+        Groups and times of the rows.
 
     Returns
     -------
     Transform or None
         None where no transform is worth a look, so that nothing was tried.
     """
-    samples = read_samples(table, y, None, "default", RegressionCodec, groups=groups, time=time)
+    own = Dependence() if dependence is None else dependence
+    samples = read_samples(
+        table, y, None, "default", RegressionCodec, groups=own.group, time=own.time
+    )
     codec = RegressionCodec.fit(samples.y, samples.weight, samples.sign)
     encoded = TableEncoder().fit_encode(
         samples.table, codec.encode(samples.y), samples.weight, layout=samples.columns,

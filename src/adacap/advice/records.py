@@ -78,6 +78,8 @@ class Advice:
         Rows, columns, and columns after encoding.
     n_looked_at : int
         Rows that the quick comparison saw.
+    split_by : tuple of str
+        "group", "time" or both, where rows depend on each other.
     explained : dict of str to float
         Share of the target's variance (for classes: of the log-loss of their frequencies) that
         each stand-in explains on rows it has not seen.
@@ -112,6 +114,7 @@ class Advice:
     n_columns: int
     n_features: int
     n_looked_at: int
+    split_by: tuple[str, ...]
     explained: Mapping[str, float]
     noise: float
     neighbour_noise: float
@@ -135,6 +138,7 @@ class Advice:
             "transform": None if self.transform is None else self.transform._asdict(),
             "reasons": list(self.reasons),
             "like": list(self.like),
+            "split_by": list(self.split_by),
         }
 
     def rows(self) -> list[list[str]]:
