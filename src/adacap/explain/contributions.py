@@ -199,10 +199,11 @@ def _background(evaluator: Evaluator, rows: Matrix, given: Any) -> Matrix:
     kept = evaluator.estimator.background_.rows
     if kept is not None:
         return np.asarray(kept, dtype=np.float32)
-    if len(rows) < 2:
+    if len(rows) < 2 or (rows.size and (rows == rows[0]).all()):
+        same = "" if len(rows) < 2 else ", all the same"
         raise ValueError(
             "A prediction is explained beside others, but a loaded model keeps no rows and X has "
-            f"{len(rows)}. Pass background=X_train, or any rows like it."
+            f"{len(rows)}{same}. Pass background=X_train, or any rows like it."
         )
     return rows
 
