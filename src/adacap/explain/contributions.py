@@ -151,7 +151,9 @@ def explain(
     max_background : int, default=50
         Background rows to use at most, drawn at random.
     link : {"identity", "logit"}, default="identity"
-        Contributions to probabilities of classes, or to their log-odds.
+        Contributions to probabilities of classes, or to what they are made of: of two classes the
+        log-odds of the second; of more one score each, of which the probabilities are the softmax.
+        The difference of two scores is the logarithm of the odds between both classes.
     random_state : int, default=0
 
     Returns
@@ -237,7 +239,7 @@ def _run(game: Game, chosen: str, n_permutations: int, rng: np.random.Generator)
 def is_additive(evaluator: Evaluator) -> bool:
     """Whether the model is a sum of functions of one column: ridge on encodings of single columns.
 
-    Probabilities are not, log-odds are; nor is a target that is transformed back.
+    Probabilities are not, log-odds and scores are; nor is a target that is transformed back.
     """
     network = evaluator.estimator.network_
     if not isinstance(network, Blend):
