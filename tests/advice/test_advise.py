@@ -148,7 +148,10 @@ def test_no_transform_is_tried_on_a_symmetric_target(linear):
 def test_a_far_target_is_counted():
     X, y = made("linear", 60)
     y[3] = 1e4
-    assert advise(X, y, facts=()).n_target_outliers == 1
+    found = advise(X[:, :1], y, facts=())
+    assert found.n_target_outliers == 1
+    assert "1 target lies far from all others and dominates the fit." in str(found)
+    assert "60 rows, 1 column (1 after encoding)." in str(found)
 
 
 def test_columns_at_risk_are_named():

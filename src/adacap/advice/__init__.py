@@ -38,6 +38,7 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.table import Table, read_table
 from adacap.tables.targets import id_or_free_text, what_y_holds
+from adacap.text import counted
 
 __all__ = ["Advice", "ColumnRisk", "Expected", "Transform", "advise"]
 
@@ -288,7 +289,8 @@ def _expected(
 
 def _reasons(winner: str, expected: dict[str, Expected], found: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"{found['n_rows']:,} rows, {found['n_columns']} columns ({found['n_features']} after "
+        f"{found['n_rows']:,} rows, {counted(found['n_columns'], 'column')} "
+        f"({found['n_features']} after "
         "encoding)" + (f"; {found['n_looked_at']:,} rows were looked at." if
         found["n_looked_at"] < found["n_rows"] else ".")
     )  # fmt: skip
@@ -310,7 +312,8 @@ def _reasons(winner: str, expected: dict[str, Expected], found: dict[str, Any]) 
         yield "The benchmark's rows are independent: the quick comparison stands alone."
     if found["n_target_outliers"]:
         n_far = found["n_target_outliers"]
-        yield f"{n_far:,} targets lie far from all others and dominate the fit."
+        lie, dominate = ("lies", "dominates") if n_far == 1 else ("lie", "dominate")
+        yield f"{counted(n_far, 'target')} {lie} far from all others and {dominate} the fit."
     if found["transform"] is not None:
         yield _on_transform(found["transform"], found["skew"])
     cost = expected[winner].seconds

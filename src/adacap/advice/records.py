@@ -175,11 +175,21 @@ class Advice:
         """The advice in one sentence."""
         others = {k: one for k, one in self.expected.items() if k != self.winner}
         own = self.expected[self.winner].ratio
-        gaps = [
-            f"{100 * (one.ratio / own - 1):+.0f} % for {TITLES[k]}" for k, one in others.items()
-        ]
+        gaps = [f"{_percent(one.ratio / own - 1)} % for {TITLES[k]}" for k, one in others.items()]
         name = "trees such as CatBoost" if self.winner == "trees" else TITLES[self.winner]
         return f"Use {name}; expected error against it: {', '.join(gaps)}."
+
+
+def _percent(share: float) -> str:
+    """A change in whole percent.
+
+    Examples
+    --------
+    >>> _percent(0.14), _percent(-0.002), _percent(-0.2)
+    ('+14', '+0', '-20')
+    """
+    text = f"{100 * share:+.0f}"
+    return "+0" if text == "-0" else text
 
 
 def duration(seconds: float) -> str:

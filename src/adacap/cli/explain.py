@@ -18,6 +18,7 @@ from adacap.cli.common import (
     Separator,
     UsageError,
     command,
+    counted,
     note,
     number,
     print_json,
@@ -113,7 +114,8 @@ def explain(
     rows = [[name, number(size)] for name, size in list(job.mean_size().items())[:10]]
     print_table(["column", "adds or takes, on average"], rows)
     exact = f"by sampling, standard error at most {job.error:.2g}" if job.error else "exact"
-    say(f"{n_rows:,} predictions explained beside {job.n_background} rows; {exact}.")
+    beside = counted(job.n_background, "row")
+    say(f"{counted(n_rows, 'prediction')} explained beside {beside}; {exact}.")
     say(f"{output} ({size_of(output.stat().st_size)})")
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.cli.common import UsageError
+from adacap.exceptions import suggest
 from adacap.files import FileError
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
 from adacap.tables.targets import are_whole, id_or_free_text, what_is_held
 
-__all__ = ["TASKS", "Target", "read_target"]
+__all__ = ["TASKS", "Target", "read_class_weight", "read_target"]
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
@@ -73,6 +74,46 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     found, why = _find_task(values[0], task)
     _refuse_id(names[0], values[0], found, is_said=task != "auto")
     return Target(list(names), found, _of_task(names[0], values[0], found), known, why, notes)
+
+
+def read_class_weight(text: str | None, target: Target) -> str | dict[Any, float] | None:
+    """Weights of classes from ``balanced`` or ``label=weight,label=weight``.
+
+    Examples
+    --------
+    >>> y = np.array(["a", "b", "b"])
+    >>> target = Target(["y"], "classification", y, np.ones(3, bool), "")
+    >>> read_class_weight("a=2", target), read_class_weight("balanced", target)
+    ({'a': 2.0}, 'balanced')
+    >>> read_class_weight("c=2", target)
+    Traceback (most recent call last):
+    adacap.cli.common.UsageError: --class-weight: Unknown class 'c'. Known: a, b.
+    """
+    if text is None:
+        return None
+    if target.task != "classification":
+        raise UsageError(
+            "--class-weight is for classes, but the task is regression. Leave it out, or use "
+            "--weight for a column of row weights."
+        )
+    if text == "balanced":
+        return text
+    labels = {str(label): label for label in np.unique(target.y).tolist()}
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if not name or not 0 <= weight < np.inf:
+            raise UsageError(
+                f"--class-weight takes balanced, or weights such as rare=5,common=1, got {part!r}."
+            )
+        if name.strip() not in labels:
+            raise UsageError(f"--class-weight: {suggest(name.strip(), labels, 'class')}")
+        found[labels[name.strip()]] = weight
+    return found
 
 
 def _missing(column: Any) -> Any:
