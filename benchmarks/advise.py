@@ -109,7 +109,8 @@ def look(splits: tuple[int, ...] = (LEARNT[0], *EXPLORED, *JUDGED)) -> None:
                     continue
                 table = load_table(task.key)
                 rows, _ = split_rows(len(table.y), split)
-                advice = advise(table.X.iloc[rows], np.asarray(table.y)[rows], facts=())
+                X, y = table.X.iloc[rows], np.asarray(table.y)[rows]
+                advice = advise(X, y, task="regression", facts=())
                 file.write(json.dumps(_look(task.key, split, advice)) + "\n")
                 file.flush()
 

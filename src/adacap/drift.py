@@ -66,8 +66,8 @@ class Drift:
         Rows whose intervals should not be trusted: beyond reach, or of a level never seen in a
         column where that is news.
     n_rows : int
-    n_train : float
-        Training rows that the summaries are based on.
+    n_train : int
+        Training rows that the summaries are based on; fewer where their weights are unequal.
     alpha : float
         Chance of any false alarm.
     """
@@ -78,7 +78,7 @@ class Drift:
     leverage: npt.NDArray[np.float64] | None
     untrusted: npt.NDArray[np.bool_]
     n_rows: int
-    n_train: float
+    n_train: int
     alpha: float
 
     @property
@@ -354,7 +354,7 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
     untrusted = untrusted | _empty(cells, plans, seen.summary)
     return Drift(
         columns, moved, _never_seen(cells, plans), leverage, untrusted, table.n_rows,
-        seen.summary.n_rows, alpha,
+        round(seen.summary.n_rows), alpha,
     )  # fmt: skip
 
 
@@ -377,7 +377,8 @@ def _tests(
             known = column.values[~column.missing]
             n = summary.n_rows * (1 - share)
             found = quantile_test(summary.grid[j], summary.below[j], n, known)
-            yield plan.name, "distribution", found, _medians(summary.grid[j], known)
+            note = _change(plan.kind, summary.grid[j], summary.below[j], known)
+            yield plan.name, "distribution", found, note
         elif n_levels:
             codes = column.match(levels_of(plan))
             now = np.bincount(codes[codes >= 0], minlength=n_levels).astype(np.float64)
@@ -387,11 +388,34 @@ def _tests(
             yield plan.name, "never seen", unseen_test(before, n_unseen, max(n_known, 1)), note
 
 
-def _medians(grid: npt.NDArray[np.float64], known: npt.NDArray[np.float64]) -> str:
-    now = float(np.median(known)) if len(known) else float("nan")
+def _change(kind: str, grid: Floats, below: Floats, known: Floats) -> str:
+    """How a column of numbers has changed: shares of true, else medians; dates as dates.
+
+    Examples
+    --------
+    >>> _change("boolean", np.array([0.0, 1.0]), np.array([0.6, 1.0]), np.ones(5))
+    'true 40 % → 100 %'
+    >>> _change("datetime", np.arange(3.0), np.ones(3), np.arange(2.0) + 18_336)
+    'median 1970-01-02 → 2020-03-15, 100 % outside the training range'
+    """
+    if kind == "boolean":
+        before = 1 - float(below[grid == 0].max(initial=0.0))
+        now = f"{100 * known.mean():.0f} %" if len(known) else "–"
+        return f"true {100 * before:.0f} % → {now}"
+    medians = float(grid[len(grid) // 2]), float(np.median(known)) if len(known) else float("nan")
     outside = float(((known < grid[0]) | (known > grid[-1])).mean()) if len(known) else 0.0
-    text = f"median {number(float(grid[len(grid) // 2]), 3)} → {number(now, 3)}"
+    shown = _dates(*medians) if kind == "datetime" else [number(one, 3) for one in medians]
+    text = f"median {' → '.join(shown)}"
     return text + (f", {100 * outside:.0f} % outside the training range" if outside > 0.01 else "")
+
+
+def _dates(*days: float) -> list[str]:
+    """Days since 1970 as dates, with the time of day where the dates alone are the same."""
+    known = [day for day in days if math.isfinite(day)]
+    unit: Any = "m" if len(known) > 1 and len({math.floor(day) for day in known}) == 1 else "D"
+    seconds = [np.datetime64(round(day * 86_400), "s") if day == day else None for day in days]
+    cut = [None if one is None else str(np.datetime_as_string(one, unit)) for one in seconds]
+    return ["–" if one is None else one.replace("T", " ") for one in cut]
 
 
 def _largest(plan: ColumnPlan, before: Any, now: Any) -> str:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = ["number", "plus_minus", "size_of", "table_lines", "visible"]
+__all__ = ["counted", "number", "plus_minus", "size_of", "table_lines", "visible"]
 
 _NUMBER = re.compile(r"\s*([−+-]?[\d.,]|–$)")  # how a cell of a column of numbers begins
 
@@ -33,6 +33,17 @@ def number(value: float | None, digits: int = 4) -> str:
             decimals = max(decimals, digits - 2 - math.floor(math.log10(abs(value))))
         return f"{value:,.{decimals}f}".replace("-", "−")
     return f"{value:.{digits - 1}e}".replace("-", "−")
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things, one of them in the singular.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def plus_minus(mean: float, error: float) -> str:

@@ -15,6 +15,25 @@ def test_advise_prints_the_verdict_and_the_columns_at_risk(call, houses):
     assert "column at risk" in result.stdout
 
 
+def test_advise_says_how_to_choose_the_other_task(call, houses):
+    result = call("advise", houses, "--target", "rent", "--drop", "price")
+    assert "distinct; --task classification if they are labels)" in result.stdout
+    result = call("advise", houses, "--target", "rent", "--drop", "price", "--task", "regression")
+    assert "(regression: set by --task)" in result.stdout
+
+
+def test_advise_takes_groups_and_times(call, houses):
+    result = call("advise", houses, "-t", "rent", "--drop", "price", "--group", "rooms", "--json")
+    found = json.loads(result.stdout)
+    assert (found["group"], found["split_by"]) == ("rooms", ["group"])
+    result = call("advise", houses, "-t", "rent", "--drop", "price", "--time", "sold")
+    assert result.exit_code == 0, result.output
+    assert "Rows are held out as later rows by sold. Not learned from: sold (see --keep)." in (
+        result.stdout
+    )
+    assert "Errors are on rows later than all" in result.stdout
+
+
 def test_advise_as_json_has_every_number(call, houses):
     result = call("advise", houses, "-t", "rent", "--drop", "price,id", "--json")
     found = json.loads(result.stdout)

@@ -64,6 +64,29 @@ def test_groups_count_once_each(call, houses):
     assert "has no column 'bloc'" in refused.output
 
 
+def test_rows_are_read_and_weighted_as_told(call, write_houses, house_model, tmp_path):
+    plain = write_houses(tmp_path / "plain.csv", n_rows=120, seed=5)
+    head, *rows = plain.read_text("utf-8").splitlines()
+    own = "\n".join([f"{head},weight", *(f"{row},{1 + i % 2}" for i, row in enumerate(rows))])
+    told = own.replace(",", "|").replace(".", ",").replace("Nice", "Nîmes")
+    Path("told.csv").write_text(told, encoding="latin-1")
+    given = ["--separator", "|", "--decimal", ",", "--encoding", "latin-1", "--weight", "weight"]
+    target = ["--target", "price"]
+    result = call("calibrate", house_model[0], "told.csv", "-o", "told.adacap", *target, *given)
+    assert result.exit_code == 0, result.output
+    Path("same.csv").write_text(own.replace("Nice", "Nîmes"), encoding="utf-8")
+    call("calibrate", house_model[0], "same.csv", "-o", "same.adacap", *target)
+    told, same = (load(f"{name}.adacap").intervals_.split for name in ("told", "same"))
+    np.testing.assert_allclose(told.values, same.values)
+    known = np.array([i % 40 > 0 for i in range(120)])  # the others have no price
+    np.testing.assert_allclose(told.weight / told.weight.max(),
+                               (1 + np.arange(120) % 2)[known] / 2)  # fmt: skip
+    assert same.weight is None
+    refused = call("calibrate", house_model[0], "same.csv", *target, "--weight", "wait")
+    assert refused.exit_code == 2
+    assert "has no column 'wait'" in refused.output
+
+
 def test_without_an_output_the_model_itself_is_calibrated(call, fresh, house_model):
     Path("own.adacap").write_bytes(Path(house_model[0]).read_bytes())
     result = call("calibrate", "own.adacap", fresh, "--target", "price", "--json")

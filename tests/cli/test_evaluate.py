@@ -42,6 +42,17 @@ def test_classes(call, houses):
     assert found["main_metric"] == "accuracy"
 
 
+def test_by_default_a_linear_model_of_the_task_is_among_the_others(call, houses):
+    for target, linear in (("rent", "ridge"), ("kind", "logreg")):
+        drop = "id,price,rent,kind".replace(f",{target}", "")
+        result = call("evaluate", houses, "-t", target, "--drop", drop, "--splits", "1",
+                      "--method", "ridge:bins", "--json")  # fmt: skip
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+        assert {one["method"] for one in found["methods"]} == {"adacap", linear, "rf"}
+        assert found["left_out"] == {}
+
+
 def write_two_lines(path, n_rows=200):
     """y = 5x in odd rows, of weight 1, and y = x in even ones, of weight 0; x is near 1 or -1."""
     is_odd = np.arange(n_rows) % 2 == 1

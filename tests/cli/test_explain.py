@@ -49,6 +49,18 @@ def test_what_is_wrong_on_the_command_line_is_said(call, houses, house_model):
     assert "--method is auto, exact or permutation, got 'shap'" in result.stderr
 
 
+@pytest.mark.parametrize("copies", [1, 3])
+def test_rows_without_others_to_compare_with_are_refused(call, houses, house_model, copies):
+    head, row = houses.read_text("utf-8").splitlines()[:2]
+    Path("one.csv").write_text("\n".join([head, *[row] * copies]) + "\n", "utf-8")
+    result = call("explain", house_model[0], "one.csv", "-o", "o.csv")
+    assert (result.exit_code, os.listdir()) == (2, ["one.csv"])
+    assert ["has one row.", "has 3 rows that are all the same."][copies > 1] in result.stderr
+    assert "such as that of fit: --rows-from TABLE." in result.stderr
+    options = ["--rows-from", houses, "--method", "permutation", "--permutations", "4"]
+    assert call("explain", house_model[0], "one.csv", "-o", "o.csv", *options).exit_code == 0
+
+
 def test_a_signed_model_is_explained_with_its_key_and_refused_with_another(
     call, houses, house_model
 ):

@@ -50,6 +50,58 @@ def test_classes_by_default_for_text(call, houses, tmp_path):
     assert adacap.load(tmp_path / "model.adacap").classes_.tolist() == ["flat", "villa"]
 
 
+def test_classes_have_weights_on_the_command_line(call, houses, tmp_path):
+    options = ["-t", "kind", "--drop", "id,price,rent", "--method", "ridge:bins"]
+    villas = {}
+    for name, told in (("a", "balanced"), ("b", "villa=20"), ("c", "villa=0.05,flat=1")):
+        result = call("fit", houses, *options, "-o", f"{name}.adacap", "--class-weight", told)
+        assert result.exit_code == 0, result.output
+        model = adacap.load(tmp_path / f"{name}.adacap")
+        features = adacap.files.open_table(houses).read(model.encoder_.names_)
+        villas[name] = (model.predict(features) == "villa").mean()
+    assert model.class_weight == {"villa": 0.05, "flat": 1.0}
+    assert villas["b"] > villas["a"] > villas["c"]
+
+
+@pytest.mark.parametrize(
+    ("target", "told", "message"),
+    [
+        ("kind", "vila=2", "--class-weight: Unknown class 'vila'. Did you mean 'villa'?"),
+        ("kind", "villa", "takes balanced, or weights such as rare=5,common=1, got 'villa'"),
+        ("kind", "villa=-1", "got 'villa=-1'"),
+        ("rent", "balanced", "--class-weight is for classes, but the task is regression."),
+    ],
+)
+def test_class_weights_that_mean_nothing(call, houses, target, told, message):
+    result = call("fit", houses, "-t", target, "--drop", "id", "--class-weight", told)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_the_transform_that_is_found_is_said(call, tmp_path):
+    x = np.random.default_rng(0).normal(size=(160, 2))
+    rows = "".join(f"{a},{b},{np.exp(2 * a)},{a + b}\n" for a, b in x)
+    (tmp_path / "skewed.csv").write_text(f"a,b,y,z\n{rows}")
+    options = ["--method", "ridge:bins", "--target-transform", "auto", "--force"]
+    told = call("fit", "skewed.csv", "-t", "y,z", *options).stdout
+    found, none = adacap.load(tmp_path / "model.adacap").settings_.target_transform
+    assert (found in ("log", "yeo-johnson"), none) == (True, "none")
+    assert f"Target transform: {found} of y, none of z, found out of fold." in told
+    result = call("fit", "skewed.csv", "-t", "z", "--drop", "y", *options, "--json")
+    assert json.loads(result.stdout)["target_transform"] == "none"
+    told = call("fit", "skewed.csv", "-t", "y", "--drop", "z", *options[:3], "log", "--force")
+    assert "Target transform: log." in told.stdout
+
+
+def test_one_column_is_singular(call, tmp_path):
+    rows = "".join(f"{i * 1.5},{i * i % 11}.5\n" for i in range(40))
+    (tmp_path / "one.csv").write_text(f"x,y\n{rows}")
+    told = call("fit", "one.csv", "-t", "y", "--method", "ridge")
+    assert told.exit_code == 0, told.output
+    assert "one.csv: 40 rows, 1 column to learn from." in told.stdout
+    assert "1 column becomes 1 input " in call("inspect", "model.adacap").stdout
+
+
 def test_several_targets(call, houses, tmp_path):
     result = fit(call, houses, "-t", "price,rent", "--json")
     facts = json.loads(result.stdout)

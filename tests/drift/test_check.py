@@ -1,6 +1,7 @@
 """What ``check_drift`` promises: what moved is found, what did not raises no alarm."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ def shifted(table, column, seed=1):
         "garden": rng.random(n_rows) < 0.9,
     }  # fmt: skip
     return {**table, column: new[column]}
+
+
+def test_dates_are_told_as_dates_and_booleans_as_shares(nets, make_rows):
+    rows, new = make_rows(300, 0), make_rows(250, 3)
+    for column, note in (("sold", r"median 20\d\d-\d\d-\d\d → 20\d\d-\d\d-\d\d"),
+                         ("garden", r"true \d\d % → \d\d %$")):  # fmt: skip
+        one = check_drift(nets, shifted(new, column)).columns[0]
+        assert (one.column, one.test) == (column, "distribution")
+        assert re.match(note, one.note), one.note
+    share = np.mean(rows["garden"])
+    assert one.note.startswith(f"true {100 * share:.0f} %")
+
+
+def test_training_rows_are_counted(nets, make_rows):
+    told = check_drift(nets, make_rows(40, 1)).to_dict()["training_rows"]
+    assert told == 300
+    assert isinstance(told, int)
 
 
 @pytest.mark.parametrize("column", ["size", "rooms", "city", "sold", "garden"])

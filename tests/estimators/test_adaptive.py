@@ -168,6 +168,17 @@ def test_auto_says_what_it_is_and_what_it_promises(model):
     text = model.intervals_.describe(0.9)
     assert text.startswith("cv+: errors of 300 rows out of fold; the width adapts to the row.")
     assert "At least 80 % of new rows are promised" in text
+    half = model.intervals_.describe(0.5)
+    assert half.endswith("No share of new rows is promised to be inside, about 50 % are.")
+
+
+def test_a_quantile_that_rows_do_not_reach_is_named_as_asked(model):
+    with pytest.warns(UserWarning, match=r"^The quantile 0\.001 needs at least 999 rows") as told:
+        found = model.predict_quantiles(uneven(3, 0)[0], [0.001, 0.5])
+    assert np.isinf(found[:, 0]).all()
+    assert "got 300: it is infinite. Ask for quantiles from 0.00332 to 0.997" in str(
+        told[0].message
+    )
 
 
 # ------------------------------------------------------------------------------ many rows

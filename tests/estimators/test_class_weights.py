@@ -44,6 +44,13 @@ def test_a_class_that_no_row_has(table):
         AdaCapClassifier(**FAST, class_weight={"rar": 2.0}).fit(*table)
 
 
+def test_of_many_classes_the_nearest_is_offered_and_all_are_counted():
+    y = np.array([f"k{i}" for i in range(11)])
+    message = r"Did you mean 'k10'\? Classes: \['k0', .*'k8'\] and 1 more\."
+    with pytest.raises(ValueError, match=message):
+        weights_of_classes({"kk10": 2.0}, y)
+
+
 def test_it_is_kept_in_the_model_file(table, tmp_path):
     for k, told in enumerate(("balanced", {"rare": 3.0})):
         model = AdaCapClassifier(**FAST, class_weight=told).fit(*table)

@@ -238,6 +238,14 @@ def test_what_is_no_column_of_labels_is_refused(y, match):
         ClassCodec.fit(y)
 
 
+def test_labels_of_two_types_are_refused_with_a_way_out():
+    y = np.array([1, "a", 2, "b"], dtype=object)
+    message = r"text such as 'a' \(2 rows\) beside int such as 1 \(2 rows\)\. Write all as text"
+    with pytest.raises(TypeError, match=message):
+        ClassCodec.fit(y)
+    assert ClassCodec.fit(list(map(str, y))).classes.tolist() == ["1", "2", "a", "b"]
+
+
 def test_a_class_that_training_never_saw_is_named():
     with pytest.raises(ValueError, match=r"classes unseen in training: \['z'\]"):
         ClassCodec.fit(["a", "b"]).encode(["a", "z"])

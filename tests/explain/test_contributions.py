@@ -55,6 +55,31 @@ def test_probabilities_of_classes_are_explained_one_by_one(classes):
     np.testing.assert_array_equal(found.output("1").values, found.values[..., 1])
 
 
+def test_scores_of_many_classes_differ_by_log_odds(classes):
+    found = classes.model.explain(
+        classes.new[:3], method="permutation", n_permutations=8, link="logit"
+    )
+    scores = found.values.sum(1) + found.base_values
+    shares = classes.model.predict_proba(classes.new[:3])
+    odds = np.log(shares[:, 1] / shares[:, 0])
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0], odds, atol=1e-5)
+
+
+def test_targets_of_a_frame_go_by_the_names_of_its_columns(tmp_path):
+    import pandas as pd
+
+    import adacap
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = pd.DataFrame({"price": X[:, 0], "rent": X[:, 1]})
+    model = AdaCapRegressor(quality=["ridge"], random_state=0).fit(X, y)
+    assert model.explain(X[:3]).output_names == ["price", "rent"]
+    model.save(tmp_path / "m.adacap")
+    assert adacap.load(tmp_path / "m.adacap").effects(X).output_names == ("price", "rent")
+    alone = AdaCapRegressor(quality=["ridge"], random_state=0).fit(X, y.to_numpy())
+    assert alone.explain(X[:3]).output_names == ["target 1", "target 2"]
+
+
 def test_log_odds_of_ridge_are_a_sum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -59,6 +59,19 @@ def test_importance_has_a_standard_error_that_rows_bear_out(ridge):
     assert 0.4 < np.std(first, ddof=1) / told < 2.5
 
 
+def test_importance_of_dependent_rows_is_as_sure_as_there_are_groups(ridge):
+    X, y = ridge.X.iloc[np.tile(np.arange(90), 9)], np.tile(ridge.y, 9)
+    group = [f"g{i % 90}" for i in range(810)]
+    alone, grouped = (
+        permutation_importance(ridge.model, X, y, n_repeats=20, groups=one) for one in (None, group)
+    )
+    np.testing.assert_array_equal(alone.mean, grouped.mean)
+    j = alone.names.index("alone")
+    assert grouped.error[j] == pytest.approx(3 * alone.error[j], rel=0.15)  # 9 copies of each row
+    with pytest.raises(ValueError, match="groups must hold one value per row, 810 in all"):
+        ridge.model.importance(X, y, groups=group[:5])
+
+
 def test_importance_finds_what_matters(blend):
     found = blend.model.importance(blend.X, blend.y)
     assert set(found.names[:4]) == STRONG

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
+from adacap.estimators.dependence import Dependence, dependent_folds
 from adacap.estimators.rows import fold_rows
 from adacap.members.blend import blend_weights, class_weights, log_loss
 from adacap.members.boosting import BoostingSettings, fit_boosting
@@ -64,7 +65,11 @@ class Quick:
     outputs : dict of str to ndarray of shape (n_rows, n_out)
         Out-of-fold outputs of the first repetition.
     fold : ndarray of shape (n_rows,)
-        Fold of each row in it; -1 for the few that are in none.
+        Fold of each row in it; -1 for those that are held out by none.
+    first : ndarray of int
+        Rows that the first fold trains on.
+    test_ratio : float
+        Rows held out per row trained on.
     kernel : FittedKernel
     seconds : float
         Of this thread, whatever else the machine was doing.
@@ -73,6 +78,8 @@ class Quick:
     errors: Mapping[str, Floats]
     outputs: Mapping[str, Floats]
     fold: Codes
+    first: Codes
+    test_ratio: float
     kernel: Any
     seconds: float
 
@@ -88,7 +95,7 @@ class Quick:
     def ratio(self, kind: str) -> tuple[float, float]:
         """Logarithm of a kind's error over AdaCap's, and its standard error over splits."""
         logs = np.log(self.of_kind(kind) / self.errors["adacap"])
-        return float(logs.mean()), float(corrected_error(logs, 1 / (N_FOLDS - 1)))
+        return float(logs.mean()), float(corrected_error(logs, self.test_ratio))
 
 
 def repeats_for(n_rows: int, n_features: int = 1) -> int:
@@ -110,6 +117,7 @@ def compare_quickly(
     loss: str,
     seed: int = 0,
     on_fit: Callable[[int, int, str], None] | None = None,
+    dependence: Dependence | None = None,
 ) -> Quick:
     """Fit the stand-ins in folds, and score each on rows it has not seen.
 
@@ -123,6 +131,14 @@ def compare_quickly(
     seed : int
     on_fit : callable, optional
         Called with the fits done, the fits in all and the name of the one that is next.
+    dependence : Dependence, optional
+        Groups and times of the rows: whole groups and later rows are held out. Folds that would be
+        the same each time are made once.
+
+    Raises
+    ------
+    ValueError
+        If rows cannot be split so.
 
     Examples
     --------
@@ -132,23 +148,25 @@ def compare_quickly(
     True
     """
     start, n_repeats = time.thread_time(), repeats_for(*x.shape)
+    n_repeats = 1 if _is_one_split(dependence) else n_repeats
     encoded = {"": x, "bins": Encoded(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
-    first: tuple[dict[str, Floats], Codes, Any] | None = None
+    first: tuple[dict[str, Floats], Codes, Codes, float, Any] | None = None
     for repeat in range(n_repeats):
-        fold = _folds(len(x), _strata(targets, loss), seed + repeat)
+        fold, trains, ratio = _folds(len(x), _strata(targets, loss), seed + repeat, dependence)
+        k = int(fold.max()) + 1
         outputs: dict[str, Floats] = {}
         kernel: Any = None
         for i, name in enumerate(_FIT):
             if on_fit is not None:
                 on_fit(repeat * len(_FIT) + i, n_repeats * len(_FIT), name)
             own = encoded[name.partition(":")[2]]
-            data = FoldData(own, targets, None, fold, N_FOLDS, seed + repeat, loss)
+            data = FoldData(own, targets, None, fold, k, seed + repeat, loss, trains)
             outputs[name], fitted = out_of_fold(data, _FIT[name])
             kernel = fitted if name == "kernel" else kernel
         codes = fold.numpy().astype(np.intp)
         found.append(_errors(outputs, _scored(targets, loss), codes, loss))
-        first = first or (outputs, codes, kernel)
+        first = first or (outputs, codes, data.train_rows(0).numpy(), ratio, kernel)
     assert first is not None
     errors = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
     return Quick(errors, *first, time.thread_time() - start)
@@ -168,12 +186,31 @@ def out_of_fold(
     return found.numpy(), fitted
 
 
-def _folds(n_rows: int, strata: Codes | None, seed: int) -> Tensor:
+def _is_one_split(dependence: Dependence | None) -> bool:
+    """Whether there is one way to make the folds: blocks of time, or a group in each."""
+    if dependence is None:
+        return False
+    n_groups = dependence.n_groups
+    return dependence.time is not None or (n_groups is not None and n_groups <= N_FOLDS)
+
+
+def _folds(
+    n_rows: int, strata: Codes | None, seed: int, dependence: Dependence | None
+) -> tuple[Tensor, Tensor | None, float]:
+    """Fold of each row, rows that each trains on if not all others, and held-out rows per row."""
     fold = torch.full((n_rows,), -1)
     rng = np.random.default_rng([seed, 22])
-    for k, (_, valid) in enumerate(fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)):
+    if dependence is None:
+        for k, (_, valid) in enumerate(fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)):
+            fold[torch.from_numpy(valid)] = k
+        return fold, None, 1 / (N_FOLDS - 1)
+    parts = dependent_folds(dependence, N_FOLDS, n_rows, strata, rng)
+    trains = torch.zeros(len(parts), n_rows, dtype=torch.bool)
+    for k, (train, valid) in enumerate(parts):
         fold[torch.from_numpy(valid)] = k
-    return fold
+        trains[k, torch.from_numpy(train)] = True
+    ratio = float(np.mean([len(valid) / len(train) for train, valid in parts]))
+    return fold, trains, ratio
 
 
 def _strata(targets: Tensor, loss: str) -> Codes | None:
@@ -201,7 +238,7 @@ def _errors(
     every = {**outputs, "adacap": blended}
     if loss != "rmse":
         every |= {name: _blend([out], targets, fold, loss) for name, out in outputs.items()}
-    parts = [fold == k for k in range(N_FOLDS)]
+    parts = [fold == k for k in range(fold.max() + 1)]
     return {
         name: np.array([max(_error(out[part], targets[part], loss), 1e-12) for part in parts])
         for name, out in every.items()
@@ -218,7 +255,7 @@ def _blend(members: Sequence[Floats], targets: Floats, fold: Codes, loss: str) -
     """Outputs of the blend, each fold with the weights that the other folds give."""
     stacked = np.stack(members)
     found = np.zeros_like(members[0])
-    for k in range(N_FOLDS):
+    for k in range(fold.max() + 1):
         others, own = (fold != k) & (fold >= 0), fold == k
         if loss == "rmse":
             residuals = (stacked[:, others] - targets[others]).reshape(len(stacked), -1)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap.advice.quick import N_FOLDS, Quick, out_of_fold
+from adacap.advice.quick import Quick
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
 from adacap.core.diagnostics import label_fits, permutation_p_value
 from adacap.core.permutation import draw_permutations
-from adacap.members.fold_data import FoldData
-from adacap.members.kernel import KernelSettings, fit_kernel
-from adacap.members.linear import fit_linear
+from adacap.estimators.choosing import TRANSFORM_FOLDS, try_transforms
+from adacap.estimators.dependence import Dependence
+from adacap.estimators.encoder import TableEncoder
+from adacap.estimators.inputs import member_seeds
+from adacap.estimators.preparing import read_samples
+from adacap.estimators.targets import RegressionCodec
 from adacap.tables.columns import Column
 from adacap.tables.plan import ColumnPlan
 from adacap.tables.suspicions import doubts_of_columns
+from adacap.tables.table import Table
 
 __all__ = [
     "best_transform",
@@ -36,31 +40,38 @@ Floats = npt.NDArray[np.float64]
 _MOST_STUDIED = 400  # rows that the fit of permuted labels is read on
 _N_PERMUTATIONS = 99
 _FAR = 10.0  # interquartile ranges from the quartiles
-_SKEWED = 0.8  # from which on a transform is tried
-_MOST_RESIDUALS = 200  # that a prediction is averaged over on its way back
-_LEAST_GAIN = 0.01
-_KERNEL = KernelSettings(n_steps=40, most_trained=100, most_solved=600)
 
 
-def neighbour_noise(kernel: Any, x: Tensor, targets: Tensor) -> float:
+def neighbour_noise(
+    kernel: Any, x: Tensor, targets: Tensor, dependence: Dependence | None = None
+) -> float:
     """Share of the target's variance in which nearest neighbours differ; 1 is all of it.
 
     Neighbours are nearest by the scales that the kernel has learnt, so columns that do not matter
     do not count. Half the mean squared difference estimates the variance of the noise where rows
-    are dense, and is too large where they are not.
+    are dense, and is too large where they are not. Where rows depend on each other, neighbours are
+    of other groups, and of earlier times.
     """
     scaled = x.double() * kernel.logs.scale[0].double()
     apart = torch.cdist(scaled, scaled)
     apart.fill_diagonal_(float("inf"))
+    if dependence is not None and dependence.group is not None:
+        group = torch.from_numpy(dependence.group)
+        apart[group[:, None] == group] = float("inf")
+    if dependence is not None and dependence.time is not None:
+        when = torch.from_numpy(dependence.time)
+        apart[when[:, None] <= when] = float("inf")
+    nearest = apart.min(1)
     y = targets.double()
-    gaps = y - y[apart.argmin(1)]
+    rows = nearest.values.isfinite()
+    gaps, y = (y - y[nearest.indices])[rows], y[rows]
     total = float((y - y.mean(0)).square().sum())
     return float(gaps.square().sum()) / 2 / total if total > 0 else float("nan")
 
 
-def memorisation(kernel: Any, x: Tensor, targets: Tensor, fold: Tensor, loss: str) -> Memorisation:
+def memorisation(quick: Quick, x: Tensor, targets: Tensor, loss: str) -> Memorisation:
     """How well the kernel's solved layer fits the labels, and labels in random order."""
-    rows = (fold != 0).nonzero()[:, 0][:_MOST_STUDIED]
+    kernel, rows = quick.kernel, torch.from_numpy(quick.first)[:_MOST_STUDIED]
     hidden = kernel.features(0, x[rows])(x[rows])
     draws = draw_permutations(len(rows), _N_PERMUTATIONS, torch.Generator().manual_seed(0))
     losses = label_fits(hidden, targets[rows], draws, float(kernel.lam[0]), loss=loss)
@@ -102,95 +113,48 @@ def skew(y: Floats) -> float:
 # ------------------------------------------------------------------------- target transforms
 
 
-class _Scale(NamedTuple):
-    """A transform of the target and the way back."""
+def best_transform(
+    table: Table, y: Floats, seed: int, dependence: Dependence | None = None
+) -> Transform | None:
+    """The transform of a skewed target that lowers the error in its own units most.
 
-    name: str
-    there: Callable[[Floats], Floats]
-    back: Callable[[Floats], Floats]
-
-
-def best_transform(x: Tensor, y: Floats, quick: Quick) -> Transform | None:
-    """The transform of a skewed target that lowers the error in its own units, if one does.
-
-    Ridge and kernel are fitted to the target as it is and transformed, in the same folds.
-    Predictions come back as means over the errors of other folds, which leaves no bias.
+    It is found as ``fit`` with ``target_transform="auto"`` finds it, on the same rows, by the same
+    folds and stand-ins: it pays if that would use it.
 
     Parameters
     ----------
-    x : Tensor of shape (n, d)
+    table : Table
     y : ndarray of shape (n,)
         In the user's units.
-    quick : Quick
-        Whose folds to use.
+    seed : int
+        The ``random_state`` of the fit.
+    dependence : Dependence, optional
+        Groups and times of the rows.
 
     Returns
     -------
     Transform or None
-        None where the target is nearly symmetric, so that nothing was tried.
+        None where no transform is worth a look, so that nothing was tried.
     """
-    if abs(skew(y)) < _SKEWED or len(np.unique(y)) < 10:
+    own = Dependence() if dependence is None else dependence
+    samples = read_samples(
+        table, y, None, "default", RegressionCodec, groups=own.group, time=own.time
+    )
+    codec = RegressionCodec.fit(samples.y, samples.weight, samples.sign)
+    encoded = TableEncoder().fit_encode(
+        samples.table, codec.encode(samples.y), samples.weight, layout=samples.columns,
+        owner="advise",
+    )  # fmt: skip
+    x = np.asarray(encoded, dtype=np.float64)
+    column, (own_seed, *_) = codec.numbers(samples.y), member_seeds(seed, 1)
+    tried = try_transforms(x, column, samples.weight, own_seed, samples.dependence)[0]
+    if not tried:
         return None
-    plain = _errors_on(_Scale("none", lambda v: v, lambda v: v), x, y, quick)
-    found = []
-    for scale in _scales(y):
-        logs = np.log(_errors_on(scale, x, y, quick) / plain)
-        gain = 1 - float(np.exp(logs.mean()))
-        error = float(corrected_error(logs, 1 / (N_FOLDS - 1)))
-        found.append(Transform(scale.name, gain, error, gain > max(_LEAST_GAIN, error)))
-    return max(found, key=lambda one: one.gain)
-
-
-def _scales(y: Floats) -> list[_Scale]:
-    from scipy import stats
-
-    found = [_Scale("log", np.log, np.exp)] if y.min() > 0 else []
-    unit = float(y.std())
-    power = float(stats.yeojohnson_normmax(y / unit))
-
-    def there(values: Floats) -> Floats:
-        return np.asarray(stats.yeojohnson(values / unit, power))
-
-    return [*found, _Scale("yeo-johnson", there, lambda z: unit * _inverse(z, power))]
-
-
-def _inverse(z: Floats, power: float) -> Floats:
-    """Value whose Yeo–Johnson transform is z; infinite where no value has it."""
-    above, below = power, 2 - power
-    up = np.expm1(z) if above == 0 else np.maximum(1 + above * z, 0.0) ** (1 / above) - 1
-    down = -np.expm1(-z) if below == 0 else 1 - np.maximum(1 - below * z, 0.0) ** (1 / below)
-    return np.where(z >= 0, up, down)
-
-
-def _errors_on(scale: _Scale, x: Tensor, y: Floats, quick: Quick) -> Floats:
-    """RMSE per fold, in the user's units, of the better of ridge and kernel on a scale."""
-    z = scale.there(y)
-    mean, spread = z.mean(), z.std() or 1.0
-    targets = torch.from_numpy((z - mean) / spread).float()[:, None]
-    data = FoldData(x, targets, None, torch.from_numpy(quick.fold), N_FOLDS, 0)
-    every = []
-    for fit in (fit_linear, lambda data: fit_kernel(data, _KERNEL)):
-        outputs = mean + spread * out_of_fold(data, fit)[0][:, 0]
-        predicted = _back(scale, outputs, z, y, quick.fold)
-        parts = [quick.fold == k for k in range(N_FOLDS)]
-        every.append([np.sqrt(np.mean((predicted[p] - y[p]) ** 2)) for p in parts])
-    errors = np.maximum(np.array(every), 1e-12)
-    return np.asarray(errors[errors.mean(1).argmin()])
-
-
-def _back(scale: _Scale, outputs: Floats, z: Floats, y: Floats, fold: Any) -> Floats:
-    """Mean over the errors of other folds, kept near the range of the target."""
-    found, room = np.zeros_like(y), y.max() - y.min()
-    low, high = z.min(), z.max()
-    for k in range(N_FOLDS):
-        own, others = fold == k, (fold != k) & (fold >= 0)
-        errors = (z - outputs)[others]
-        errors = np.quantile(errors, np.linspace(0, 1, min(len(errors), _MOST_RESIDUALS) + 2)[1:-1])
-        paths = np.clip(outputs[own][:, None] + errors, low - (high - low), high + (high - low))
-        with np.errstate(all="ignore"):
-            values = scale.back(paths)
-        found[own] = np.clip(values, y.min() - room, y.max() + room).mean(1)
-    return found
+    best = tried[0]
+    ratio = float(np.exp(best.change))
+    # of the ratio, as the gain is: that of its logarithm times the ratio itself
+    error = ratio * float(corrected_error(best.by_fold, 1 / (TRANSFORM_FOLDS - 1)))
+    return Transform(best.kind, 1 - ratio, error, best.pays)
 
 
 # --------------------------------------------------------------------------- columns at risk

@@ -72,10 +72,14 @@ class Advice:
     columns : tuple of ColumnRisk
         Columns at risk.
     task : {"regression", "classification"}
+    why_task : str
+        What the target holds, and how to choose the other task.
     n_rows, n_columns, n_features : int
         Rows, columns, and columns after encoding.
     n_looked_at : int
         Rows that the quick comparison saw.
+    split_by : tuple of str
+        "group", "time" or both, where rows depend on each other.
     explained : dict of str to float
         Share of the target's variance (for classes: of the log-loss of their frequencies) that
         each stand-in explains on rows it has not seen.
@@ -105,10 +109,12 @@ class Advice:
     reasons: tuple[str, ...]
     columns: tuple[ColumnRisk, ...]
     task: str
+    why_task: str
     n_rows: int
     n_columns: int
     n_features: int
     n_looked_at: int
+    split_by: tuple[str, ...]
     explained: Mapping[str, float]
     noise: float
     neighbour_noise: float
@@ -132,6 +138,7 @@ class Advice:
             "transform": None if self.transform is None else self.transform._asdict(),
             "reasons": list(self.reasons),
             "like": list(self.like),
+            "split_by": list(self.split_by),
         }
 
     def rows(self) -> list[list[str]]:
@@ -155,7 +162,8 @@ class Advice:
         return ["kind", "error / AdaCap's", "quick", "benchmark", "one fit"]
 
     def __str__(self) -> str:
-        lines = [self.headline, "", *table_lines(self.titles, self.rows(), n_text=1), ""]
+        lines = [self.headline, f"Task: {self.task} ({self.why_task}).", ""]
+        lines += [*table_lines(self.titles, self.rows(), n_text=1), ""]
         lines += [f"- {reason}" for reason in self.reasons]
         if self.columns:
             cells = [[one.column, one.risk, one.note] for one in self.columns]
@@ -167,11 +175,21 @@ class Advice:
         """The advice in one sentence."""
         others = {k: one for k, one in self.expected.items() if k != self.winner}
         own = self.expected[self.winner].ratio
-        gaps = [
-            f"{100 * (one.ratio / own - 1):+.0f} % for {TITLES[k]}" for k, one in others.items()
-        ]
+        gaps = [f"{_percent(one.ratio / own - 1)} % for {TITLES[k]}" for k, one in others.items()]
         name = "trees such as CatBoost" if self.winner == "trees" else TITLES[self.winner]
         return f"Use {name}; expected error against it: {', '.join(gaps)}."
+
+
+def _percent(share: float) -> str:
+    """A change in whole percent.
+
+    Examples
+    --------
+    >>> _percent(0.14), _percent(-0.002), _percent(-0.2)
+    ('+14', '+0', '-20')
+    """
+    text = f"{100 * share:+.0f}"
+    return "+0" if text == "-0" else text
 
 
 def duration(seconds: float) -> str:

@@ -12,7 +12,10 @@ from adacap.cli.common import (
     DateFormat,
     Decimal,
     Encoding,
+    GroupColumn,
+    Keep,
     Separator,
+    TimeColumn,
     UsageError,
     command,
     note,
@@ -35,6 +38,9 @@ def advise(
     target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
     task: TaskOption = "auto",
     drop: Drop = None,
+    group: GroupColumn = None,
+    time: TimeColumn = None,
+    keep: Keep = None,
     seed: Annotated[
         int, typer.Option(min=0, max=LARGEST_SEED, help="Of rows drawn, folds and forests.")
     ] = 0,
@@ -50,11 +56,13 @@ def advise(
     """
     from adacap.advice import advise as advise_on
     from adacap.cli.tables import load_rows
+    from adacap.tables.targets import what_is_held
 
     text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, None, drop=drop or [], max_rows=_MOST_ROWS, seed=seed, text=text
-    )
+        data, [target], task, None, drop=drop or [], max_rows=_MOST_ROWS, seed=seed, text=text,
+        group=group, time=time, keep=keep,
+    )  # fmt: skip
     if len(loaded.target.names) > 1:
         raise UsageError("advise looks at one target at a time.")
     for line in loaded.notes:
@@ -66,12 +74,17 @@ def advise(
             steps.update(done, text=name)
 
         found = advise_on(
-            loaded.X, loaded.target.y, task=loaded.target.task, random_state=seed, on_fit=on_fit
-        )
+            loaded.X, loaded.target.y, task=loaded.target.task, random_state=seed, on_fit=on_fit,
+            groups=loaded.dependence.groups, time=loaded.dependence.time,
+        )  # fmt: skip
+    held = what_is_held(loaded.target.y)
+    why = held.why("--task {task}") if task == "auto" else loaded.target.why
     if as_json:
-        print_json({**loaded.facts(), **found.to_dict()})
+        print_json({**loaded.facts(), **found.to_dict(), "why_task": why})
         return
-    say(f"{data.name}: target {target} ({loaded.target.task}). {found.headline}")
+    say(f"{data.name}: target {target} ({found.task}: {why}). {found.headline}")
+    if split := loaded.dependence.text():
+        say(split)
     say()
     print_table(found.titles, found.rows(), best=0)
     say()

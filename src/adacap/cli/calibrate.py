@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from adacap.cli.common import (
     AsJson,
+    DateFormat,
+    Decimal,
+    Encoding,
     Force,
     KeyFile,
+    Separator,
     UsageError,
+    Weight,
     command,
+    counted,
     print_json,
     refuse_same,
     say,
+    text_options,
 )
+
+if TYPE_CHECKING:
+    from adacap.files import TextOptions
 
 __all__ = ["calibrate"]
 
@@ -37,8 +47,13 @@ def calibrate(
         str | None,
         typer.Option(help="Column of groups that the model has not seen: each counts once."),
     ] = None,
+    weight: Weight = None,
     key_file: KeyFile = None,
     force: Force = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    date_format: DateFormat = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute errors on fresh rows, so that intervals have guaranteed coverage.
@@ -59,26 +74,46 @@ def calibrate(
     key = read_key(key_file)
     if key is None and read(model).comment:
         raise UsageError(f"{model} is signed. Give its key, to sign it again: --key-file FILE.")
-    X, y, groups = _rows(estimator, data, target or [], group)
-    estimator.calibrate(X, y, groups=groups)
+    text = text_options(separator, decimal, encoding, date_format)
+    rows = _rows(estimator, data, target or [], group, weight, text)
+    y, groups = rows.y, rows.groups
+    estimator.calibrate(rows.X, y, groups=groups, sample_weight=rows.weight)
     estimator.save(place, force=force or output is None, key=key)
     own = estimator.sets_ if hasattr(estimator, "predict_proba") else estimator.intervals_
     promise = own.describe(0.9)
     if as_json:
         facts = {"model": str(model), "data": str(data), "output": str(place), "rows": len(y)}
+        facts |= {"weight": weight}
         facts |= {} if groups is None else {"group": group, "groups": len(set(groups.tolist()))}
         print_json({**facts, "method": own.resolve("auto"), "promise": promise})
         return
-    say(f"{place}: calibrated on {len(y):,} rows of {data.name}.")
+    say(f"{place}: calibrated on {counted(len(y), 'row')} of {data.name}.")
     say(f"90 % by {promise}")
 
 
-def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> tuple[Any, Any, Any]:
-    """Columns of the model, targets of the rows that have one, and their groups if asked for."""
+class _Fresh(NamedTuple):
+    """Rows to calibrate on: columns of the model, targets, and groups and weights if asked for."""
+
+    X: Any
+    y: Any
+    groups: Any
+    weight: Any
+
+
+def _rows(
+    estimator: Any,
+    data: Path,
+    target: list[str],
+    group: str | None,
+    weight: str | None,
+    text: TextOptions,
+) -> _Fresh:
+    """The rows of a table that have a target."""
     import numpy as np
     import pyarrow as pa
 
     from adacap.cli.loading import file_kinds, find_columns
+    from adacap.cli.tables import read_weights
     from adacap.cli.targets import read_target
     from adacap.files import FileError, open_table
 
@@ -86,23 +121,30 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
     names = list(given or estimator.provenance_.targets)
     if not names:
         raise UsageError("The model does not know the name of its target. Give it: --target NAME.")
-    source = open_table(data, [*(estimator.encoder_.names_ or ()), *names])
+    source = open_table(data, [*(estimator.encoder_.names_ or ()), *names], text)
     if missing := [name for name in names if name not in source.names]:
         raise UsageError(
             f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
         )
     if group is not None and group not in source.names:
         raise UsageError(f"{data} has no column {group!r}. Name that of the groups: --group NAME.")
+    if weight is not None and weight not in source.names:
+        raise UsageError(
+            f"{data} has no column {weight!r}. Name that of the weights: --weight NAME."
+        )
     found = find_columns(estimator, source)
+    taken: dict[str | None, str] = dict.fromkeys(found or (), "a column the model learned from")
+    taken |= {weight: "the column of --weight", group: "the column of --group"}
     for name in names:
-        if name == group or name in (found or ()):
-            what = "the column of --group" if name == group else "a column the model learned from"
-            raise UsageError(f"{name!r} is {what} and cannot be the target.")
-    others = {*names, group}
+        if name in taken:
+            raise UsageError(f"{name!r} is {taken[name]} and cannot be the target.")
+    others = {*names, group, weight}
     columns = [n for n in source.names if n not in others] if found is None else found
-    kinds = {**file_kinds(estimator, columns), **_target_kinds(estimator, names)}
-    extra = [] if group is None or group in columns else [group]
-    batches = source.batches([*columns, *names, *extra], kinds=kinds)
+    has_format = text.date_format is not None
+    kinds = {**file_kinds(estimator, columns, has_format), **_target_kinds(estimator, names)}
+    kinds |= {} if weight is None else {weight: "numeric"}
+    wanted = dict.fromkeys(name for name in (*columns, *names, group, weight) if name is not None)
+    batches = source.batches(list(wanted), kinds=kinds)
     tables = [_table(batch) for batch in batches]
     if not tables:
         raise FileError(f"{data} has no rows.")
@@ -112,11 +154,12 @@ def _rows(estimator: Any, data: Path, target: list[str], group: str | None) -> t
     rows = np.flatnonzero(own.known)
     X = table.select(columns).take(rows)
     groups = None if group is None else np.array(table.column(group).take(rows).to_pylist(), object)
+    counts = None if weight is None else read_weights(table, weight, own.known)
     if estimator.encoder_.names_ is None:
         from adacap.cli.predict import as_matrix
 
-        return as_matrix(X), own.y, groups
-    return X, own.y, groups
+        X = as_matrix(X)
+    return _Fresh(X, own.y, groups, counts)
 
 
 def _target_kinds(estimator: Any, names: list[str]) -> dict[str, str]:

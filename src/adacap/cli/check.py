@@ -16,6 +16,7 @@ from adacap.cli.common import (
     Separator,
     UsageError,
     command,
+    counted,
     note,
     print_json,
     print_table,
@@ -60,7 +61,7 @@ def check(
     if as_json:
         print_json({"model": str(model), "data": str(data), **found.to_dict()})
     else:
-        say(f"{data.name}: {found.n_rows:,} rows. {found.headline}")
+        say(f"{data.name}: {counted(found.n_rows, 'row')}. {found.headline}")
         if rows := found.rows():
             say()
             print_table(found.titles, rows, n_text=2)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.text import number, plus_minus, size_of, table_lines, visible
+from adacap.text import counted, number, plus_minus, size_of, table_lines, visible
 
 if TYPE_CHECKING:
     from adacap.files import Source, TextOptions
@@ -24,7 +24,7 @@ __all__ = [
     "LARGEST_SEED",
     "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "GroupColumn", "Keep", "KeyFile",
     "Separator", "TimeColumn", "UsageError", "Weight",
-    "command", "exit_code", "note", "number", "plus_minus", "print_json", "print_table",
+    "command", "counted", "exit_code", "note", "number", "plus_minus", "print_json", "print_table",
     "refuse_same", "say", "shares", "size_of", "split_names", "text_options",
 ]  # fmt: skip
 

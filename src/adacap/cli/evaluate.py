@@ -23,6 +23,7 @@ from adacap.cli.common import (
     UsageError,
     Weight,
     command,
+    counted,
     note,
     number,
     plus_minus,
@@ -50,6 +51,7 @@ __all__ = ["evaluate"]
 
 _MOST_ROWS = 50_000  # to evaluate on, unless more are asked for
 _OWN = "adacap"
+_AGAINST = {"regression": "ridge,rf", "classification": "logreg,rf"}  # a linear model and trees
 
 
 @command
@@ -57,8 +59,12 @@ def evaluate(
     data: Data,
     target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
     against: Annotated[
-        str, typer.Option(help="Methods, such as ridge,rf,svm; adacap-bench adds more.")
-    ] = "ridge,rf",
+        str | None,
+        typer.Option(
+            help="Methods, such as ridge,rf,svm; adacap-bench adds more.",
+            show_default="ridge,rf; logreg,rf for classes",
+        ),
+    ] = None,
     splits: Annotated[int, typer.Option(min=1, help="Random splits.")] = 10,
     test_size: Annotated[
         float, typer.Option(min=0.05, max=0.9, help="Share of rows to test on.")
@@ -100,6 +106,7 @@ def evaluate(
         note(line)
     own = {"method": method, "n_estimators": n_estimators, "time_limit": time_limit}
     own |= {"target_transform": target_transform}
+    against = _AGAINST[loaded.target.task] if against is None else against
     methods, left_out = _methods(loaded, against, own)
     is_interrupted = False
     try:
@@ -121,10 +128,8 @@ def evaluate(
         more = {"left_out": left_out, "failures": found.failures, "seconds": seconds}
         print_json({**loaded.facts(), **_facts(found, pairs, seed), **more})
     else:
-        rows = f"{len(loaded.target.y):,} rows"
-        say(
-            f"{data.name}: {rows}, target {target} ({loaded.target.task}), {found.n_splits} splits."
-        )
+        rows, n_splits = counted(len(loaded.target.y), "row"), counted(found.n_splits, "split")
+        say(f"{data.name}: {rows}, target {target} ({loaded.target.task}), {n_splits}.")
         if text_of_split := loaded.dependence.text():
             say(text_of_split)
         say()

@@ -18,6 +18,7 @@ from adacap.cli.common import (
     Separator,
     UsageError,
     command,
+    counted,
     note,
     number,
     print_json,
@@ -113,7 +114,8 @@ def explain(
     rows = [[name, number(size)] for name, size in list(job.mean_size().items())[:10]]
     print_table(["column", "adds or takes, on average"], rows)
     exact = f"by sampling, standard error at most {job.error:.2g}" if job.error else "exact"
-    say(f"{n_rows:,} predictions explained beside {job.n_background} rows; {exact}.")
+    beside = counted(job.n_background, "row")
+    say(f"{counted(n_rows, 'prediction')} explained beside {beside}; {exact}.")
     say(f"{output} ({size_of(output.stat().st_size)})")
 
 
@@ -143,6 +145,7 @@ class _Explaining(Job):
     def outputs(self, X: Any) -> dict[str, Any]:
         """Prediction, base and contributions of some rows."""
         if self.background is None:
+            _refuse_alike(X)
             note("Predictions are compared with the first rows of the table: see --rows-from.")
             self.background = X
         found = self.model.explain(X, self.background, **self.options)
@@ -160,6 +163,22 @@ class _Explaining(Job):
     def mean_size(self) -> dict[str, float]:
         """Mean absolute contribution of each column, the largest first."""
         return dict(sorted(self.sizes.items(), key=lambda pair: -pair[1]))
+
+
+def _refuse_alike(X: Any) -> None:
+    """Refuse rows that are to be compared with each other and do not differ."""
+    import numpy as np
+
+    from adacap.tables.table import read_table
+
+    n_rows, n_different = len(X), len(np.unique(read_table(X).row_keys()))
+    if n_different < 2:
+        what = "one row" if n_rows == 1 else f"{n_rows} rows that are all the same"
+        raise UsageError(
+            f"A prediction is explained beside others, but a model file keeps no rows and the "
+            f"table has {what}. Name a table to compare with, such as that of fit: "
+            "--rows-from TABLE."
+        )
 
 
 def _columns(found: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from adacap.cli.common import (
     UsageError,
     Weight,
     command,
+    counted,
     note,
     number,
     print_json,
@@ -57,7 +58,11 @@ TargetOption = Annotated[
 TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
 MethodOption = Annotated[
     str | None,
-    typer.Option("--method", help="A preset of adacap.make.", show_default="a blend"),
+    typer.Option(
+        "--method",
+        help="A preset of adacap.make, or members to blend, such as kernel,boosting.",
+        show_default="a blend",
+    ),
 ]
 Members = Annotated[
     int | None,
@@ -119,6 +124,10 @@ def fit(
     method: MethodOption = None,
     n_estimators: Members = None,
     target_transform: TargetTransform = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(help="Of classes: balanced, or such as rare=5,common=1; others count 1."),
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for all training.")
     ] = None,
@@ -153,6 +162,7 @@ def fit(
     from adacap.checkpoint import Checkpoint
     from adacap.cli.loading import read_key
     from adacap.cli.tables import load_rows
+    from adacap.cli.targets import read_class_weight
     from adacap.files import check_writable
 
     start = time.perf_counter()
@@ -182,6 +192,7 @@ def fit(
         "seed": seed,
         "read_text": loaded.read_text,
         "target_transform": target_transform,
+        "class_weight": read_class_weight(class_weight, loaded.target),
     }
     keeping: Any = None
     if checkpoint is not None:
@@ -241,7 +252,10 @@ def _train(
         model = _fit_rows(loaded, options, everything, "Fitting", as_json, kept)
         facts = _model_facts(model, len(everything), 0, refit=False)
         return Outcome(model, facts, checkpoint=kept)
-    say(f"Scores come from a model on {len(train):,} rows, tested on {len(test):,}.", as_json)
+    say(
+        f"Scores come from a model on {counted(len(train), 'row')}, tested on {len(test):,}.",
+        as_json,
+    )
     if text := repeated_rows(loaded.target, loaded.X, train, test):
         loaded.notes.append(text)
         note(text)
@@ -385,6 +399,7 @@ def _model_facts(model: Any, n_rows: int, n_test: int, refit: bool) -> dict[str,
         "n_iter": model.n_iter_,
         "columns": model.encoder_.summary(),
         "split": model.settings_.split_text,
+        "target_transform": getattr(model.settings_, "target_transform", None),
         "scores": None,
         "intervals": None,
     }
@@ -399,8 +414,9 @@ def _say_rows(loaded: Loaded, as_json: bool) -> None:
     target = loaded.target
     names = ", ".join(target.names)
     say(
-        f"{loaded.path.name}: {loaded.n_rows:,} rows, {loaded.X.num_columns} columns to learn "
-        f"from. Target: {names} ({target.task}: {target.why}).",
+        f"{loaded.path.name}: {counted(loaded.n_rows, 'row')}, "
+        f"{counted(loaded.X.num_columns, 'column')} to learn from. "
+        f"Target: {names} ({target.task}: {target.why}).",
         as_json,
     )
     if loaded.weight is not None:
@@ -451,6 +467,17 @@ def _say_scores(scores: dict[str, Any], intervals: Any, loaded: Loaded) -> None:
     say()
 
 
+def _transform_text(model: Any, names: list[str]) -> str:
+    """Which transform of the target is used; empty where none was asked for."""
+    asked = getattr(model, "target_transform", "none")
+    if asked == "none":
+        return ""
+    found = model.settings_.target_transform
+    if not isinstance(found, str):
+        found = ", ".join(f"{kind} of {name}" for kind, name in zip(found, names, strict=True))
+    return f"Target transform: {found}{', found out of fold' if asked == 'auto' else ''}."
+
+
 def shown_score(name: str, value: float) -> str:
     """Errors in the unit of the target have any size; other scores have four decimals."""
     if name.startswith(("RMSE", "MAE")) or value != value:
@@ -469,14 +496,16 @@ def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded
     if facts["lambda"] is not None and (source is None or source.weight >= 0.5):
         say(
             f"λ {number(facts['lambda'], 3)}, {number(facts['effective_dof'], 3)} effective "
-            f"degrees of freedom on {facts['fitted_on']:,} rows"
+            f"degrees of freedom on {counted(facts['fitted_on'], 'row')}"
             + ("." if source is None else f": read from {source_of(source)}.")
         )
+    if text := _transform_text(outcome.model, loaded.target.names):
+        say(text)
     if report is not None:
         say(f"Report: {report}")
     of = "all " if facts["refit"] or not facts["tested_on"] else ""
     size = size_of(output.stat().st_size)
-    say(f"Model: {output} ({size}), trained on {of}{facts['fitted_on']:,} rows.")
+    say(f"Model: {output} ({size}), trained on {of}{counted(facts['fitted_on'], 'row')}.")
     found = facts["intervals"]
     is_bounded = found is not None and not any(map(isinf, _flat(found["mean_width"])))
     interval = " --interval 0.9" if is_bounded else ""

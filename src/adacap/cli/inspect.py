@@ -11,6 +11,7 @@ from adacap.cli.common import (
     AsJson,
     KeyFile,
     command,
+    counted,
     note,
     number,
     print_json,
@@ -208,7 +209,7 @@ def _print(facts: dict[str, Any], settings: str, source: Share | None) -> None:
     )
     origin = facts["provenance"]
     say(
-        f"Trained {origin['created']} on {origin['n_rows']:,} rows in "
+        f"Trained {origin['created']} on {counted(origin['n_rows'], 'row')} in "
         f"{origin['fit_seconds']:.1f} s; Python {origin['python']}, torch {origin['torch']}, "
         f"NumPy {origin['numpy']}, scikit-learn {origin['scikit_learn']}"
     )
@@ -263,7 +264,9 @@ def _target_text(target: dict[str, Any]) -> str:
 def _print_columns(facts: dict[str, Any]) -> None:
     n_out = sum(column["outputs"] for column in facts["columns"])
     policy = facts["preprocessing"]
-    say(f"{len(facts['columns'])} columns become {n_out} inputs (preprocessing {policy!r}):")
+    become = "becomes" if len(facts["columns"]) == 1 else "become"
+    columns, inputs = counted(len(facts["columns"]), "column"), counted(n_out, "input")
+    say(f"{columns} {become} {inputs} (preprocessing {policy!r}):")
     rows = [
         [f"  {c['column']}", c["kind"], c["treatment"], _reading(c), str(c["outputs"])]
         for c in facts["columns"]

@@ -22,6 +22,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
+_PRESETS_TOO = ("nets",)  # as a preset, a bag of nets that is not blended
 TRANSFORMS = ("none", "log", "yeo-johnson", "auto")
 
 
@@ -34,13 +35,16 @@ def build(
     time_limit: float | None = None,
     read_text: bool | str = True,
     target_transform: str | None = None,
+    class_weight: Any = None,
 ) -> Any:
-    """Unfitted estimator: a preset by name, or the default.
+    """Unfitted estimator: a preset by name, a blend of some members, or the default.
 
     Examples
     --------
     >>> build("regression", None, seed=0, n_estimators=8)
     AdaCapRegressor(n_estimators=8, random_state=0)
+    >>> build("regression", "kernel,boosting", seed=0)
+    AdaCapRegressor(quality=['kernel', 'boosting'], random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
     adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
@@ -51,7 +55,12 @@ def build(
     options: dict[str, Any] = {"random_state": seed}
     if time_limit is not None:
         options["time_limit"] = time_limit
-    if method is None:
+    if class_weight is not None:
+        options["class_weight"] = class_weight
+    members = None if method is None else _members(method)
+    if method is None or members is not None:
+        if members is not None:
+            options["quality"] = members
         model: Any = (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
     else:
         try:
@@ -70,6 +79,21 @@ def build(
         options = {**encoder_options(model.preprocessing), "read_text": read_text}
         model.set_params(preprocessing=options)
     return model
+
+
+def _members(method: str) -> list[str] | None:
+    """Members of a blend, where a method is one or a list of some; None for a preset."""
+    from adacap.estimators.quality import MEMBERS
+
+    words = [word.strip() for word in method.split(",")]
+    if len(words) == 1 and (words[0] not in MEMBERS or words[0] in _PRESETS_TOO):
+        return None
+    for word in words:
+        if word not in MEMBERS:
+            raise UsageError(suggest(word, MEMBERS, "member"))
+    if len(set(words)) < len(words):
+        raise UsageError(f"--method {method} names a member twice.")
+    return words
 
 
 def _set_transform(model: Any, kind: str) -> None:

@@ -19,6 +19,7 @@ from adacap.cli.common import (
     Separator,
     UsageError,
     command,
+    counted,
     note,
     print_json,
     refuse_same,
@@ -192,7 +193,7 @@ def _speed(n_rows: int, n_now: int, predicting: float, all_in_all: float) -> str
     """
     rate = f", {n_now / predicting:,.0f} rows/s" if predicting >= 0.5 else ""
     return (
-        f"{n_rows:,} rows predicted in {predicting:.2g} s{rate} "
+        f"{counted(n_rows, 'row')} predicted in {predicting:.2g} s{rate} "
         f"({all_in_all:.2g} s with loading the model)."
     )
 

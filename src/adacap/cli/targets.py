@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.cli.common import UsageError
+from adacap.exceptions import suggest
 from adacap.files import FileError
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
-from adacap.tables.targets import are_whole, holds_classes
+from adacap.tables.targets import are_whole, id_or_free_text, what_is_held
 
-__all__ = ["TASKS", "Target", "read_target"]
+__all__ = ["TASKS", "Target", "read_class_weight", "read_target"]
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
 _FEW_ROWS = 10  # below which ids are not reported
-_ID_SHARE = 0.5  # of distinct texts, from which on they name rows, not classes
 
 
 class Target(NamedTuple):
@@ -71,9 +71,49 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
         _refuse_constant(name, array)
     if len(names) > 1:
         return _several(list(names), values, known, task)._replace(notes=notes)
-    found, why = _find_task(names[0], values[0], task)
+    found, why = _find_task(values[0], task)
     _refuse_id(names[0], values[0], found, is_said=task != "auto")
     return Target(list(names), found, _of_task(names[0], values[0], found), known, why, notes)
+
+
+def read_class_weight(text: str | None, target: Target) -> str | dict[Any, float] | None:
+    """Weights of classes from ``balanced`` or ``label=weight,label=weight``.
+
+    Examples
+    --------
+    >>> y = np.array(["a", "b", "b"])
+    >>> target = Target(["y"], "classification", y, np.ones(3, bool), "")
+    >>> read_class_weight("a=2", target), read_class_weight("balanced", target)
+    ({'a': 2.0}, 'balanced')
+    >>> read_class_weight("c=2", target)
+    Traceback (most recent call last):
+    adacap.cli.common.UsageError: --class-weight: Unknown class 'c'. Known: a, b.
+    """
+    if text is None:
+        return None
+    if target.task != "classification":
+        raise UsageError(
+            "--class-weight is for classes, but the task is regression. Leave it out, or use "
+            "--weight for a column of row weights."
+        )
+    if text == "balanced":
+        return text
+    labels = {str(label): label for label in np.unique(target.y).tolist()}
+    found = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if not name or not 0 <= weight < np.inf:
+            raise UsageError(
+                f"--class-weight takes balanced, or weights such as rare=5,common=1, got {part!r}."
+            )
+        if name.strip() not in labels:
+            raise UsageError(f"--class-weight: {suggest(name.strip(), labels, 'class')}")
+        found[labels[name.strip()]] = weight
+    return found
 
 
 def _missing(column: Any) -> Any:
@@ -146,17 +186,12 @@ def _refuse_constant(name: str, values: npt.NDArray[Any]) -> None:
         )
 
 
-def _find_task(name: str, values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
+def _find_task(values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
     """Task from what the target holds: text, two values or few whole numbers are classes."""
     if task != "auto":
         return ("regression" if task == "regression" else "classification"), "set by --task"
-    n_distinct = len(np.unique(values))
-    if not holds_classes(values):
-        return "regression", f"numbers, {n_distinct} distinct"
-    if values.dtype.kind in "US":
-        return "classification", f"{n_distinct} texts"
-    what = "values" if n_distinct == 2 or values.dtype.kind == "b" else "whole numbers"
-    return "classification", f"{n_distinct} {what}; --task regression if they are quantities"
+    held = what_is_held(values)
+    return held.task, held.why("--task {task}", is_always=False)
 
 
 def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -> None:
@@ -164,11 +199,10 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
     if n_rows < _FEW_ROWS:
         return
     if task == "classification":
-        if values.dtype.kind in "US" and len(distinct) > _ID_SHARE * n_rows:
+        if told := id_or_free_text(values, f"The target {name!r}"):
             raise FileError(
-                f"The target {name!r} looks like an id or free text: {len(distinct)} different "
-                f"texts in {n_rows} rows, such as {str(values[0])!r}.{_why_no_numbers(values)}"
-                " If these are numbers, correct how they are written; else name another column."
+                f"{told} If these are numbers, correct how they are written; else name another "
+                "column."
             )
         return
     if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not are_whole(values):
@@ -178,12 +212,6 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
             f"The target {name!r} looks like an id: it counts the rows, {distinct[0]:.0f} to "
             f"{distinct[-1]:.0f}. If it is the target, use --task regression."
         )
-
-
-def _why_no_numbers(values: npt.NDArray[Any]) -> str:
-    """Why texts are not read as numbers, where some look like numbers."""
-    reading = find_reading(read_column(values.astype(object), "the target"))
-    return "" if reading is None or not reading.remark else f" As numbers: {reading.remark}."
 
 
 def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any]:

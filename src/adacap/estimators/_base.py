@@ -49,7 +49,7 @@ from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
-from adacap.estimators.provenance import Provenance
+from adacap.estimators.provenance import Provenance, names_of_targets
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
@@ -271,6 +271,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             with after_fork(torch_alone=False), usual_torch(grad=True):
                 kept = Checkpoint.of(checkpoint)
                 fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
+            made, names = fitted["provenance_"], names_of_targets(y)
+            fitted["provenance_"] = replace(made, targets=names)
             for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
                 delattr(self, name)
             for name, value in fitted.items():

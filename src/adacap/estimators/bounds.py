@@ -151,7 +151,9 @@ def _promise(name: str, errors: Errors, coverage: float, held: str, do: str) -> 
         return f"Nothing is promised; the factor on the errors was measured to give about {asked}."
     if name == "split":
         return f"At least {asked} of new rows are promised {held}."
-    least = f"{100 * max(0.0, 2 * coverage - 1):.4g} %"
+    if coverage <= 0.5:
+        return f"No share of new rows is promised {held}, about {asked} {do}."
+    least = f"{100 * (2 * coverage - 1):.4g} %"
     return f"At least {least} of new rows are promised {held}, about {asked} {do}."
 
 
@@ -261,7 +263,7 @@ def quantiles_of(
     """
     asked, found = check_shares(levels, "quantiles", "[0.1, 0.5, 0.9]"), []
     for level in asked:
-        warn_few(errors, max(level, 1 - level))
+        warn_few(errors, max(level, 1 - level), quantile=level)
         found.append(decode(_by_direction(rows.quantile, level, is_turned)))
     stacked = np.stack(found, axis=-1)
     order = np.argsort(asked, kind="stable")  # rounding of the last digit must not cross them
@@ -298,17 +300,23 @@ def check_shares(values: Any, name: str, example: str) -> list[float]:
     return [float(value) for value in found]
 
 
-def warn_few(errors: Errors, coverage: float) -> None:
-    """Warn of too few rows, or groups, for a coverage."""
+def warn_few(errors: Errors, coverage: float, quantile: float | None = None) -> None:
+    """Warn of too few rows, or groups, for a coverage, or for the quantile that asks for it."""
     n_groups, least = errors.depends.n_groups, least_rows(coverage)
     n = errors.n_rows if n_groups is None else n_groups
     if n >= least - 1e-6 * least:
         return
     what, is_finite = "rows" if n_groups is None else "groups", errors.n_rows >= least
-    means = "may hold less often than asked for" if is_finite else "are infinite"
+    if quantile is None:
+        asked, most = f"coverage={coverage:g}", f"a coverage of at most {n / (n + 1):.3g}"
+        means = "may hold less often than asked for" if is_finite else "are infinite"
+        means = f"the intervals {means}"
+    else:
+        asked = f"The quantile {quantile:g}"
+        most = f"quantiles from {1 / (n + 1):.3g} to {n / (n + 1):.3g}"
+        means = "it may be less extreme than asked for" if is_finite else "it is infinite"
     warnings.warn(
-        f"coverage={coverage:g} needs at least {least} {what} to take errors from, got {n:g}: "
-        f"the intervals {means}. Ask for a coverage of at most {n / (n + 1):.3g}, or give more "
-        f"{what}.",
+        f"{asked} needs at least {least} {what} to take errors from, got {n:g}: {means}. Ask for "
+        f"{most}, or give more {what}.",
         stacklevel=5,
     )

@@ -27,10 +27,10 @@ from adacap.members.fold_data import FoldData
 from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.nn.predictors import Frozen
 
-__all__ = ["choose_transforms"]
+__all__ = ["TRANSFORM_FOLDS", "Tried", "choose_transforms", "try_transforms"]
 
 _MOST_ROWS = 400
-_K, _N_REPEATS = 4, 2
+TRANSFORM_FOLDS, _N_REPEATS = 4, 2
 _BOOSTING = BoostingSettings(n_trees=60, rate=0.2)
 _SETTINGS = KernelSettings(n_steps=40, most_trained=150, most_solved=_MOST_ROWS)
 _GAIN = 0.95  # error over that without a transform, below which a transform is used
@@ -69,11 +69,46 @@ def choose_transforms(
     >>> choose_transforms(x, y, None, seed=0)
     ['log', 'none']
     """
+    every = try_transforms(x, y, weight, seed, dependence)
+    return [tried[0].kind if tried and tried[0].pays else "none" for tried in every]
+
+
+class Tried(NamedTuple):
+    """A transform that was tried out of fold.
+
+    Attributes
+    ----------
+    kind : {"log", "yeo-johnson"}
+    change : float
+        Logarithm of the error over that without a transform, both in the target's own units: the
+        smaller of two kinds of gain, by fold and pooled.
+    by_fold : ndarray of shape (n_folds,)
+        What each fold of each repetition adds to it: their mean is the change.
+    """
+
+    kind: str
+    change: float
+    by_fold: Floats
+
+    @property
+    def pays(self) -> bool:
+        """Whether the error is so much smaller that the transform is used."""
+        return bool(self.change < np.log(_GAIN))
+
+
+def try_transforms(
+    x: Floats,
+    y: Floats,
+    weight: Floats | None,
+    seed: int,
+    dependence: Dependence | None = None,
+) -> list[list[Tried]]:
+    """Of each target the transforms worth a look, the best first; parameters as above."""
     rows = slice(0, _MOST_ROWS)
     some = None if weight is None else weight[rows]
     own = None if dependence is None else dependence.take(rows)
     folds = _Folds.drawn(min(len(y), _MOST_ROWS), seed, own)
-    return [_choose(x[rows], column[rows], some, seed, folds) for column in y.T]
+    return [_try_each(x[rows], column[rows], some, seed, folds) for column in y.T]
 
 
 class _Folds(NamedTuple):
@@ -91,11 +126,13 @@ class _Folds(NamedTuple):
         """Folds of each repetition; none where rows cannot be split as they depend."""
         rngs = [np.random.default_rng([seed, repeat]) for repeat in range(_N_REPEATS)]
         if dependence is None:
-            return [cls(rng.permutation(n_rows) % _K) for rng in rngs]
+            return [cls(rng.permutation(n_rows) % TRANSFORM_FOLDS) for rng in rngs]
         try:
             dependence.check()
             once = rngs if dependence.time is None else rngs[:1]
-            found = [dependent_folds(dependence, _K, n_rows, None, rng) for rng in once]
+            found = [
+                dependent_folds(dependence, TRANSFORM_FOLDS, n_rows, None, rng) for rng in once
+            ]
         except ValueError:  # of the sampled rows; those of the fit may work
             return []
         return [cls.of(parts, n_rows) for parts in found]
@@ -108,21 +145,28 @@ class _Folds(NamedTuple):
         return cls(fold, trains)
 
 
-def _choose(x: Floats, y: Floats, weight: Floats | None, seed: int, folds: Sequence[_Folds]) -> str:
+def _try_each(
+    x: Floats, y: Floats, weight: Floats | None, seed: int, folds: Sequence[_Folds]
+) -> list[Tried]:
     candidates = [kind for kind in ("log", "yeo-johnson") if _is_worth_a_look(y, kind)]
     if len(y) < _LEAST_ROWS or not candidates or x.shape[1] == 0 or not folds:
-        return "none"
-    errors = {kind: _errors(x, y, weight, kind, seed, folds) for kind in ("none", *candidates)}
-    change = {kind: _change(errors[kind], errors["none"]) for kind in candidates}
-    best = min(candidates, key=lambda kind: change[kind])
-    return best if change[best] < np.log(_GAIN) else "none"
+        return []
+    before = _errors(x, y, weight, "none", seed, folds)
+    tried = []
+    for kind in candidates:
+        errors = _errors(x, y, weight, kind, seed, folds)
+        kinds = np.log(errors / before), _pooled(errors, before)
+        worse = max(kinds, key=lambda parts: float(parts.mean()))
+        tried.append(Tried(kind, float(worse.mean()), worse))
+    return sorted(tried, key=lambda one: one.change)
 
 
-def _change(errors: Floats, before: Floats) -> float:
-    """Logarithm of the error over that without a transform: the smaller of two kinds of gain."""
-    by_fold = float(np.log(errors / before).mean())
-    pooled = 0.5 * float(np.log((errors**2).mean() / (before**2).mean()))
-    return max(by_fold, pooled)
+def _pooled(errors: Floats, before: Floats) -> Floats:
+    """Logarithm of the ratio of pooled errors, and what each fold adds to it, to first order."""
+    squares, others = errors**2, before**2
+    own, other = squares / squares.mean(), others / others.mean()
+    found: Floats = 0.5 * (np.log(squares.mean() / others.mean()) + own - other)
+    return found
 
 
 def _is_worth_a_look(y: Floats, kind: str) -> bool:

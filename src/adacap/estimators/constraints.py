@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adacap.architectures import BACKBONES, INITIALIZATIONS, Architecture
+from adacap.encodings import ENCODINGS
 from adacap.estimators.quality import MEMBERS, QUALITIES
 from adacap.estimators.settings import MSE_SCHEMES, SCHEMES
 from adacap.estimators.transforms import TRANSFORMS
@@ -34,6 +35,7 @@ __all__ = [
 # --------------------------------------------------------------------------- kinds of values
 
 _FEW = 6  # names that are all listed
+_SURELY_MEANT = 0.7  # similarity of a member's name; "catboost" is 0.6 of one
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Kind:
     test: Callable[[Any], bool]
     names: Collection[str] | Callable[[], Collection[str]] = ()  # to choose from, if it is a name
     of_lists: str = ""  # sentence for a list that is not accepted
+    why_not: Callable[[Any], str] | None = None  # sentences for any value that is not
 
     @property
     def known(self) -> list[str]:
@@ -106,6 +109,36 @@ def _is_module(value: Any) -> bool:
 def _is_members(value: Any) -> bool:
     is_list = isinstance(value, list | tuple) and len(value) > 0
     return is_list and all(item in MEMBERS for item in value) and len(set(value)) == len(value)
+
+
+def _why_no_members(value: Any) -> str:
+    """What is wrong with a list of members, and the names that there are.
+
+    Examples
+    --------
+    >>> _why_no_members(["kernel", "kernel"])
+    " 'kernel' is there twice. Members: nets, fourier, kernel, ridge, ...; boosting, trees."
+    """
+    coded = list(dict.fromkeys(name.partition(":")[0] for name in MEMBERS if ":" in name))
+    alone = [name for name in MEMBERS if ":" not in name and name not in coded]
+    ends = " or ".join(f":{encoding}" for encoding in ENCODINGS)
+    known = f" Members: {', '.join(coded)}, each also with {ends}; {', '.join(alone)}."
+    if isinstance(value, str):
+        words = [word.strip() for word in value.split(",")]
+        if all(word in MEMBERS for word in words):
+            return f" Write members as a list: {words}.{known}"
+        return f"{did_you_mean(value, ('auto', *QUALITIES))}{known}"
+    if not isinstance(value, list | tuple):
+        return known
+    if not value:
+        return f" The list is empty.{known}"
+    for item in value:
+        if item not in MEMBERS:
+            near = nearest(item, MEMBERS, 1, _SURELY_MEANT)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            return f" {item!r} is no member.{meant}{known}"
+    twice = next(item for item in value if list(value).count(item) > 1)
+    return f" {twice!r} is there twice.{known}"
 
 
 def _is_function(value: Any) -> bool:
@@ -230,6 +263,9 @@ class Constraint:
             raise ValueError(f"{name} must be {self.accepts(value)}, got {value!r}.{hint}")
 
     def _hints(self, value: Any) -> Iterator[str]:
+        if told := next((kind.why_not for kind in self.kinds if kind.why_not), None):
+            yield told(value)
+            return
         names = [name for kind in self.kinds for name in kind.known]
         yield from (did_you_mean(word, names) for word in self._unknown(value))
         if isinstance(value, list | tuple):
@@ -250,7 +286,7 @@ CONSTRAINTS: dict[str, Constraint] = {
         (
             AUTO,
             _name(*QUALITIES, "nets"),
-            Kind("a list of members such as {names}", _is_members, MEMBERS),
+            Kind("a list of members", _is_members, why_not=_why_no_members),
         ),
         "auto",
     ),

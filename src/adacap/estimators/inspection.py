@@ -186,7 +186,7 @@ class Explaining:
         X, y : array-like or frame
             Rows that ``fit`` has not seen: on those it has, columns learnt by heart look important.
         **options
-            ``n_repeats``, ``max_rows`` and others of
+            ``n_repeats``, ``max_rows``, ``groups`` and others of
             :func:`adacap.explain.permutation_importance`.
 
         Returns

@@ -8,8 +8,9 @@ import importlib.metadata
 import platform
 import time
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Provenance"]
+__all__ = ["Provenance", "names_of_targets"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Provenance:
     python, numpy, torch, scikit_learn : str
         Versions.
     targets : tuple of str
-        Names of the targets, where they are known: ``adacap fit`` knows them.
+        Names of the targets, where they are known: those of a file, or the columns of a frame.
     """
 
     n_rows: int
@@ -62,6 +63,19 @@ class Provenance:
             torch=_version("torch"),
             scikit_learn=_version("scikit-learn"),
         )
+
+
+def names_of_targets(y: Any) -> tuple[str, ...]:
+    """Names of the columns of a frame; none for anything else, or if some are not text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names_of_targets(pd.DataFrame({"price": [1.0], "rent": [2.0]})), names_of_targets([1.0])
+    (('price', 'rent'), ())
+    """
+    names = list(getattr(y, "columns", ())) if getattr(y, "ndim", 2) == 2 else []
+    return tuple(names) if all(isinstance(name, str) for name in names) else ()
 
 
 @functools.cache

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.canonical import Index, arrange
+from adacap.exceptions import did_you_mean
 from adacap.tables.columns import Floats
 from adacap.tables.table import Table
 
@@ -24,6 +25,7 @@ __all__ = [
     "with_mean_one",
 ]  # fmt: skip
 
+_SHOWN = 10  # classes in a message
 _LEAST_WEIGHT = 1e-30  # of a mean of 1: float32 goes down to 1e-38
 
 
@@ -240,8 +242,10 @@ def weights_of_classes(
     else:
         known = classes.tolist()
         if unknown := [label for label in class_weight if label not in known]:
+            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
             raise ValueError(
-                f"class_weight names {unknown[0]!r}, which no row has. Classes: {known[:10]}."
+                f"class_weight names {unknown[0]!r}, which no row has."
+                f"{did_you_mean(unknown[0], map(str, known))} Classes: {known[:_SHOWN]}{more}."
             )
         each = np.array([float(class_weight.get(label, 1.0)) for label in known])
     found: npt.NDArray[np.float64] = each[place]

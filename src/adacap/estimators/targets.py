@@ -267,6 +267,7 @@ class ClassCodec:
             _refuse_missing(~np.isfinite(values))
         elif values.dtype == object:
             _refuse_missing(_missing(values))
+            _refuse_mixed(values)
         with np.errstate(invalid="ignore"):  # of numbers that no integer holds
             sort = type_of_target(values, input_name="y")
         if sort not in ("binary", "multiclass"):
@@ -337,6 +338,19 @@ def _plain(y: Any) -> Any:
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     cells = np.fromiter((is_missing(value) for value in values.flat), np.bool_, values.size)
     return cells.reshape(values.shape)
+
+
+def _refuse_mixed(labels: npt.NDArray[Any]) -> None:
+    """Refuse labels that have no order, such as text beside numbers."""
+    is_text = np.array([isinstance(label, str) for label in labels], dtype=np.bool_)
+    if not is_text.any() or is_text.all():
+        return
+    texts, others = labels[is_text], labels[~is_text]
+    raise TypeError(
+        f"Labels must be of one type, but y holds text such as {texts[0]!r} ({len(texts)} rows) "
+        f"beside {type(others[0]).__name__} such as {others[0]!r} ({len(others)} rows). Write all "
+        "as text: [str(label) for label in y]."
+    )
 
 
 def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:

@@ -151,7 +151,9 @@ def explain(
     max_background : int, default=50
         Background rows to use at most, drawn at random.
     link : {"identity", "logit"}, default="identity"
-        Contributions to probabilities of classes, or to their log-odds.
+        Contributions to probabilities of classes, or to what they are made of: of two classes the
+        log-odds of the second; of more one score each, of which the probabilities are the softmax.
+        The difference of two scores is the logarithm of the odds between both classes.
     random_state : int, default=0
 
     Returns
@@ -199,10 +201,11 @@ def _background(evaluator: Evaluator, rows: Matrix, given: Any) -> Matrix:
     kept = evaluator.estimator.background_.rows
     if kept is not None:
         return np.asarray(kept, dtype=np.float32)
-    if len(rows) < 2:
+    if len(rows) < 2 or (rows.size and (rows == rows[0]).all()):
+        same = "" if len(rows) < 2 else ", all the same"
         raise ValueError(
             "A prediction is explained beside others, but a loaded model keeps no rows and X has "
-            f"{len(rows)}. Pass background=X_train, or any rows like it."
+            f"{len(rows)}{same}. Pass background=X_train, or any rows like it."
         )
     return rows
 
@@ -236,7 +239,7 @@ def _run(game: Game, chosen: str, n_permutations: int, rng: np.random.Generator)
 def is_additive(evaluator: Evaluator) -> bool:
     """Whether the model is a sum of functions of one column: ridge on encodings of single columns.
 
-    Probabilities are not, log-odds are; nor is a target that is transformed back.
+    Probabilities are not, log-odds and scores are; nor is a target that is transformed back.
     """
     network = evaluator.estimator.network_
     if not isinstance(network, Blend):

@@ -32,7 +32,7 @@ class Evaluator:
     ----------
     estimator : fitted AdaCapRegressor or AdaCapClassifier
     link : {"identity", "logit"}
-        Whether classes are given as probabilities or as log-odds.
+        Whether classes are given as probabilities, or as log-odds of two and scores of more.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Evaluator:
         return self.decoded(flat).reshape(k, n, -1)
 
     def __call__(self, encoded: Matrix) -> Floats:
-        """Predictions ``(n, c)`` in the user's units; probabilities or log-odds of classes."""
+        """Predictions ``(n, c)`` in the user's units; of classes what the link says."""
         return self.decoded(self.outputs(encoded))
 
     def predict(self, X: Any) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adacap.estimators.dependence import read_dependence
 from adacap.explain.evaluating import Evaluator, Floats, Matrix
 from adacap.text import plus_minus, table_lines
 
@@ -24,8 +25,8 @@ class Importance:
     mean, deviation : ndarray of shape (k,)
         Of the increase of the loss, over repeats.
     error : ndarray of shape (k,)
-        Standard error of the mean, over rows and repeats: what other rows of the same kind could
-        have given.
+        Standard error of the mean, over rows and repeats: what other rows of the same kind, or
+        other groups, could have given.
     loss : str
         What increases: the RMSE or the log-loss.
     unit : str
@@ -61,6 +62,7 @@ def permutation_importance(
     n_repeats: int = 5,
     max_rows: int = 1000,
     random_state: int = 0,
+    groups: Any = None,
 ) -> Importance | None:
     """Importance of each column on test rows.
 
@@ -78,6 +80,9 @@ def permutation_importance(
     max_rows : int, default=1000
         Rows to look at, drawn at random.
     random_state : int, default=0
+    groups : array-like of shape (n,), optional
+        Of rows that are not independent: the standard error is then over groups. Cells are
+        shuffled over all rows all the same.
 
     Returns
     -------
@@ -102,6 +107,8 @@ def permutation_importance(
     rng = np.random.default_rng(random_state)
     encoded, coded = evaluator.encode(X), estimator.codec_.encode(y)
     rows = rng.permutation(len(coded))[:max_rows]
+    found = read_dependence(groups, None, len(coded))
+    unit = rows if found is None else found.take(rows).group  # what is independent
     encoded, coded = encoded[rows], coded[rows]
     before = _losses(evaluator, encoded, coded)
     increase, error = np.empty((len(evaluator.blocks), n_repeats)), np.empty(len(evaluator.blocks))
@@ -109,7 +116,7 @@ def permutation_importance(
     used = [j for j in order if j in evaluator.blocks]
     for i, j in enumerate(used):
         after = _shuffled(evaluator, encoded, coded, evaluator.blocks[j], n_repeats, rng)
-        increase[i], error[i] = _compare(estimator, before, after)
+        increase[i], error[i] = _compare(estimator, before, after, unit)
     scale = _scale(estimator)
     increase, error = scale * increase, scale * error
     mean = increase.mean(1)
@@ -149,19 +156,21 @@ def _total(estimator: Any, losses: Floats) -> Any:
     return np.sqrt(mean) if estimator.codec_.loss == "rmse" else mean
 
 
-def _compare(estimator: Any, before: Floats, after: Floats) -> tuple[Floats, float]:
+def _compare(estimator: Any, before: Floats, after: Floats, unit: Any) -> tuple[Floats, float]:
     """Increase of the loss in every repeat, and the standard error of its mean.
 
-    The error is that of the mean over rows of what each row adds to the increase; the root of a
-    mean is taken to move as its derivative says.
+    The error is that of the mean over rows of what each row adds to the increase, those of a group
+    taken together; the root of a mean is taken to move as its derivative says.
     """
     rows, total = after.mean(0), float(_total(estimator, before))
     change = rows - before
     if estimator.codec_.loss == "rmse":
         high = float(np.sqrt(rows.mean()))
         change = rows / max(2 * high, 1e-300) - before / max(2 * total, 1e-300)
-    n = len(before)
-    error = float(change.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    each = np.bincount(np.unique(unit, return_inverse=True)[1], change - change.mean())
+    n = len(each)
+    spread = float(np.sqrt(np.square(each).sum() * n / (n - 1))) if n > 1 else float("nan")
+    error = spread / len(before)
     return _total(estimator, after) - total, error
 
 

@@ -29,8 +29,9 @@ class Influence:
     Attributes
     ----------
     values : ndarray of shape (m, n) or (m, n, c)
-        Prediction less the prediction without the training row, in units of the target; of classes
-        in log-odds. Above 0: the row pulls the prediction up.
+        Prediction less the prediction without the training row, in units of the target; of two
+        classes in log-odds, of more in scores whose softmax the probabilities are. Above 0: the row
+        pulls the prediction up.
     labels : ndarray of shape (n,)
         Training rows by the user's own labels: the index of a frame, else numbers from 0. Equal
         rows are one, and go by the label of the first.
