@@ -47,7 +47,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, np.ma.MaskedArray):
-        sample_weight = sample_weight.astype(np.float64).filled(np.nan)
+        sample_weight = np.ma.filled(sample_weight.astype(np.float64), np.nan)
     elif isinstance(sample_weight, Tensor):
         sample_weight = sample_weight.detach().cpu()
     try:
