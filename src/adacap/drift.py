@@ -16,6 +16,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.core.linalg import safe_cholesky
 from adacap.core.matern import matern
 from adacap.estimators.seen import LIMITS, Seen
@@ -26,7 +27,6 @@ from adacap.text import number, table_lines
 
 __all__ = ["ColumnDrift", "Drift", "check_drift"]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_SHOWN = 20
 

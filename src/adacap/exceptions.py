@@ -1,14 +1,17 @@
 """Errors and warnings that adacap raises on purpose, and messages about unknown names."""
 
 import difflib
+import importlib
 import os
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "AdaCapError",
     "DivergenceError",
+    "MissingPackageError",
     "ModelFileError",
     "NoFolderError",
     "NonFiniteError",
@@ -20,6 +23,7 @@ __all__ = [
     "did_you_mean",
     "few_of",
     "nearest",
+    "need",
     "refuse_existing",
     "suggest",
 ]
@@ -61,6 +65,10 @@ class NoFolderError(OutputError, FileNotFoundError):
     """The folder of a file to write does not exist."""
 
 
+class MissingPackageError(AdaCapError, ImportError):
+    """An optional package is not installed."""
+
+
 class NumericalWarning(UserWarning):
     """A result is valid, but needed a numerical safeguard."""
 
@@ -83,6 +91,42 @@ def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
             f"{os.fspath(path)} exists. Choose another name, or replace it: force=True (--force on "
             "the command line)."
         )
+
+
+def need(module: str, what: str, extra: str) -> Any:
+    """Module of an optional package.
+
+    Parameters
+    ----------
+    module : str
+        Import name.
+    what : str
+        What needs it: the start of the message.
+    extra : str
+        What to install, such as ``"adacap[files]"``.
+
+    Raises
+    ------
+    MissingPackageError
+        If the package is not there; an error inside a package that is there is raised as it is.
+
+    Examples
+    --------
+    >>> need("no_such_reader", "Reading stone tablets", "adacap[files]")
+    Traceback (most recent call last):
+    adacap.exceptions.MissingPackageError: Reading stone tablets needs the package no_such_reader,
+    which is not installed. Run: pip install 'adacap[files]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name not in (module, package):
+            raise
+        raise MissingPackageError(
+            f"{what} needs the package {package}, which is not installed. "
+            f"Run: pip install {extra!r}"
+        ) from error
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

@@ -30,11 +30,11 @@ from adacap.advice.readings import (
     far_values,
     memorisation,
     neighbour_noise,
-    skew,
 )
 from adacap.advice.records import Advice, ColumnRisk, Expected, Memorisation, Transform, duration
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.tables.suspicions import skewness
 from adacap.tables.table import Table, read_table
 
 __all__ = ["Advice", "ColumnRisk", "Expected", "Transform", "advise"]
@@ -134,7 +134,7 @@ def advise(
         "memorisation": gap,
         "linearity": float(quick.errors["ridge"].mean() / quick.errors["kernel"].mean()),
         "n_target_outliers": 0 if is_class else len(far_values(values.astype(np.float64))),
-        "skew": 0.0 if is_class else skew(values.astype(np.float64)),
+        "skew": 0.0 if is_class else skewness(values.astype(np.float64)),
         "transform": None if is_class else best_transform(x, seen.astype(np.float64), quick),
         "best_trees": TREES[quick.best_trees],
         "quick_seconds": quick.seconds,

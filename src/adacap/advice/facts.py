@@ -15,7 +15,8 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from adacap._typing import Floats
 
 __all__ = [
     "Blended",
@@ -27,7 +28,6 @@ __all__ = [
     "winner_of",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST = 1.5  # of a logarithm of a ratio: beyond that, how far behind does not matter
 _LEAST_ERROR = 0.01  # of a logarithm: no quick comparison is more certain than that

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
 from adacap.estimators.rows import fold_rows
@@ -31,7 +32,6 @@ from adacap.nn.predictors import Encoded, Frozen
 
 __all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 KINDS = ("adacap", "linear", "trees")

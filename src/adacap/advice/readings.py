@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.advice.quick import N_FOLDS, Quick, out_of_fold
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
@@ -20,7 +21,7 @@ from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
 from adacap.tables.columns import Column
 from adacap.tables.plan import ColumnPlan
-from adacap.tables.suspicions import doubts_of_columns
+from adacap.tables.suspicions import doubts_of_columns, is_numbering, skewness
 
 __all__ = [
     "best_transform",
@@ -28,10 +29,8 @@ __all__ = [
     "far_values",
     "memorisation",
     "neighbour_noise",
-    "skew",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_STUDIED = 400  # rows that the fit of permuted labels is read on
 _N_PERMUTATIONS = 99
@@ -86,19 +85,6 @@ def far_values(values: Floats) -> npt.NDArray[np.intp]:
     return np.flatnonzero((values < low - room) | (values > high + room))
 
 
-def skew(y: Floats) -> float:
-    """Third standardised moment; 0 for a constant.
-
-    Examples
-    --------
-    >>> round(skew(np.array([0.0, 0.0, 0.0, 4.0])), 2)
-    1.15
-    """
-    z = y - y.mean()
-    spread = float(np.sqrt((z**2).mean()))
-    return float(((z / spread) ** 3).mean()) if spread > 0 else 0.0
-
-
 # ------------------------------------------------------------------------- target transforms
 
 
@@ -129,7 +115,7 @@ def best_transform(x: Tensor, y: Floats, quick: Quick) -> Transform | None:
     Transform or None
         None where the target is nearly symmetric, so that nothing was tried.
     """
-    if abs(skew(y)) < _SKEWED or len(np.unique(y)) < 10:
+    if abs(skewness(y)) < _SKEWED or len(np.unique(y)) < 10:
         return None
     plain = _errors_on(_Scale("none", lambda v: v, lambda v: v), x, y, quick)
     found = []
@@ -263,10 +249,6 @@ def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
     if n_known < _FEW_ROWS or n_known < 0.9 * len(known):
         return False
     values = column.values[known]
-    if len(np.unique(values)) < n_known:
-        return False
     if column.kind == "categorical":
-        return True
-    if column.kind != "numeric" or (np.asarray(values, dtype=np.float64) % 1).any():
-        return False
-    return bool(values.max() - values.min() < 2 * n_known)
+        return len(np.unique(values)) == n_known
+    return column.kind == "numeric" and is_numbering(values.astype(np.float64), 2 * n_known)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Array
 from adacap.cli.common import UsageError
 from adacap.exceptions import suggest
 
@@ -20,7 +21,6 @@ __all__ = [
     "repeated_rows", "split", "trains_nets",
 ]  # fmt: skip
 
-Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 TRANSFORMS = ("none", "log", "yeo-johnson", "auto")
 

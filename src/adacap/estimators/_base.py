@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
+from adacap._typing import Floats
 from adacap.architectures import Architecture
 from adacap.checkpoint import Checkpoint
 from adacap.estimators._capacity_reading import read_capacity
@@ -74,7 +75,6 @@ from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import tell_columns, tell_doubts, tell_fewer_folds, tell_large
 from adacap.exceptions import suggest, warn_caller
 from adacap.progress import Steps
-from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, TrainingConfig
 from adacap.training.data import MemberRows

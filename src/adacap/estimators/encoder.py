@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from adacap._typing import Floats
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.tables.columns import Floats
 from adacap.tables.encoder import OPTIONS, POLICY_NAMES, Encoder, Matrix
 from adacap.tables.matching import cells_by_plan
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean

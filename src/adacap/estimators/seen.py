@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.preparing import Prepared
-from adacap.tables.columns import Floats
 from adacap.tables.summaries import TableSummary, summarise
 
 __all__ = ["LIMITS", "Axes", "Seen", "see"]

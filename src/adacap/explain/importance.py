@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adacap.explain.evaluating import Evaluator, Floats, Matrix
+from adacap._typing import Floats
+from adacap.explain.evaluating import Evaluator, Matrix
 from adacap.text import plus_minus, table_lines
 
 __all__ = ["Importance", "permutation_importance"]

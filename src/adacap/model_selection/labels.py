@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
+
 __all__ = ["LabelSets", "MergedRows", "as_generator", "draw_orders", "make_sets", "merge"]
 
-Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 

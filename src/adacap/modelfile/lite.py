@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.bounds import (
     IntervalMethod,
     Rows,
@@ -23,7 +24,6 @@ from adacap.modelfile.contents import Classes, ModelFile, Numbers, read_model
 from adacap.modelfile.lite_intervals import LiteIntervals, LiteSets
 from adacap.modelfile.numpy_operations import sigmoid
 from adacap.modelfile.signing import Key
-from adacap.tables.columns import Floats
 from adacap.tables.encoder import Encoder
 from adacap.tables.table import read_table
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 
 __all__ = ["MISSING_WORDS", "Convention", "Found", "find_convention", "is_word_for_missing"]
 

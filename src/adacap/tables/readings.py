@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Codes, Column, Floats, Kind
+from adacap._typing import Floats
+from adacap.tables.columns import Codes, Column, Kind
 from adacap.tables.dates import FoundDates, find_format, has_date_parts, read_dates
 from adacap.tables.numerals import Convention, Found, find_convention, is_word_for_missing
 

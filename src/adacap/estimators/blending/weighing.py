@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators import quality
 from adacap.estimators.blending.parts import Blended, Trained
 from adacap.estimators.held_out import Rows
-from adacap.members.blend import Floats, blend_weights, class_weights, log_loss
+from adacap.members.blend import blend_weights, class_weights, log_loss
 
 __all__ = ["NET_OPTIMISM", "rmse", "weigh"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from adacap._typing import Floats
 from adacap.modelfile.onnx.graph import Graph
 from adacap.modelfile.onnx.inputs import Input
-from adacap.tables.columns import Floats
 from adacap.tables.plan import (
     NOISE,
     PERIOD_DAYS,
