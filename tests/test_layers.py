@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "method": "",
     "text": "",
     "progress": "text",
-    "layers": "operations",
+    "layers": "exceptions operations",
     "architectures": "exceptions layers",
     "encodings": "_typing exceptions operations",
     "predictors": "operations",

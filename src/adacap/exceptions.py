@@ -20,6 +20,7 @@ __all__ = [
     "OutputError",
     "OutputExistsError",
     "SignatureError",
+    "UsageError",
     "did_you_mean",
     "few_of",
     "nearest",
@@ -67,6 +68,13 @@ class NoFolderError(OutputError, FileNotFoundError):
 
 class MissingPackageError(AdaCapError, ImportError):
     """An optional package is not installed."""
+
+
+class UsageError(AdaCapError, ValueError):
+    """Something was asked for that does not exist, or that does not go with the rest.
+
+    A command ends with exit code 2.
+    """
 
 
 class NumericalWarning(UserWarning):
@@ -151,7 +159,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 _OURS = (os.path.dirname(__file__) + os.sep, f"{os.sep}sklearn{os.sep}", f"{os.sep}joblib{os.sep}")
 
 
-_FEW = 6  # known names that are all listed; of more, the three nearest
+_FEW, _MANY = 6, 20  # known names that are always listed; that are listed where none is near
 
 
 def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
@@ -186,8 +194,17 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return "".join(f" Did you mean {near!r}?" for near in nearest(name, known))
 
 
-def suggest(name: object, known: Iterable[str], what: str) -> str:
+def suggest(name: object, known: Iterable[str], what: str, see: str = "") -> str:
     """Text of an error about an unknown name: the nearest one, and a few known ones.
+
+    Parameters
+    ----------
+    name : object
+    known : iterable of str
+    what : str
+        What it names, such as ``"column"``.
+    see : str, optional
+        How to list the known names, such as ``"See: adacap data list"``.
 
     Examples
     --------
@@ -195,13 +212,17 @@ def suggest(name: object, known: Iterable[str], what: str) -> str:
     "Unknown architecture 'snnn'. Did you mean 'snn'? Known: mlp, snn."
     >>> suggest("sizes", ["size", "sized", "side", "a", "b", "c", "d"], "column")
     "Unknown column 'sizes'. Did you mean 'size'? Nearest of 7: size, sized, side."
+    >>> suggest("zzz", map(str, range(100)), "task", "See: adacap data list")
+    "Unknown task 'zzz'. None of 100 is near. See: adacap data list"
     """
     known = sorted(known)
-    return f"Unknown {what} {name!r}.{did_you_mean(name, known)} {few_of(name, known)}"
+    return f"Unknown {what} {name!r}.{did_you_mean(name, known)} {few_of(name, known, see)}"
 
 
-def few_of(name: object, known: Iterable[str]) -> str:
-    """Sentence that lists the known names: all if they are few, else the three nearest.
+def few_of(name: object, known: Iterable[str], see: str = "") -> str:
+    """Sentence that lists the known names: all if they are few, else up to three near ones.
+
+    Where none is near, it says how to list them, or lists them if that is not too long.
 
     Examples
     --------
@@ -209,6 +230,9 @@ def few_of(name: object, known: Iterable[str]) -> str:
     'Known: mlp, snn.'
     """
     known = list(known)
-    if len(known) <= _FEW:
+    near = nearest(name, known, 3, 0.5)
+    if len(known) <= _FEW or (not near and not see and len(known) <= _MANY):
         return f"Known: {', '.join(known)}."
-    return f"Nearest of {len(known)}: {', '.join(nearest(name, known, 3, 0.0))}."
+    if near:
+        return f"Nearest of {len(known)}: {', '.join(near)}."
+    return f"None of {len(known)} is near.{see and f' {see}'}"

@@ -43,7 +43,7 @@ def build(
     AdaCapRegressor(n_estimators=8, random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
+    adacap.exceptions.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
     from adacap.estimators.preprocessing import encoder_options

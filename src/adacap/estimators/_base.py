@@ -49,7 +49,7 @@ from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
+from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
@@ -202,7 +202,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         80
         """
         if name not in cls._presets:
-            raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}"))
+            raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}", LIST))
         preset = {key: v for key, v in cls._presets[name].items() if key in cls._constraints}
         defaults = {key: one.default for key, one in cls._constraints.items()}
         overrides = spelled_out(overrides, {**defaults, **preset}, cls._constraints, cls._autos)

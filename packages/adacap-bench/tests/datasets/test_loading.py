@@ -191,5 +191,5 @@ def test_mixed_columns():
 
 
 def test_unknown_maker():
-    with pytest.raises(DataError, match=r"'t' names the maker 'clay'\. Known: bundled, synthetic"):
+    with pytest.raises(DataError, match=r"Unknown maker of 't': 'clay'\. Known: bundled, mixed"):
         make_table(Task("t", "T", "regression", maker="clay"))

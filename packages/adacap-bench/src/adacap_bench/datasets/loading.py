@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adacap.exceptions import suggest
 from adacap_bench.datasets.catalogue import find_task
 from adacap_bench.datasets.errors import DataError
 from adacap_bench.datasets.places import how_to_get, read_content, require
@@ -119,7 +120,7 @@ def _advice(task: Task) -> str:
 def make_table(task: Task) -> pandas.DataFrame:
     """Table of a built-in task, target in the last column."""
     if task.maker not in MAKERS:
-        raise DataError(f"{task.key!r} names the maker {task.maker!r}. Known: {', '.join(MAKERS)}.")
+        raise DataError(suggest(task.maker, MAKERS, f"maker of {task.key!r}:"))
     X, y, names = MAKERS[task.maker](**dict(task.options))
     import pandas
 
