@@ -28,7 +28,7 @@ from adacap.members.fold_data import FoldData
 from adacap.members.forest import fit_extra_trees
 from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 
 __all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
 
@@ -132,7 +132,7 @@ def compare_quickly(
     True
     """
     start, n_repeats = time.thread_time(), repeats_for(*x.shape)
-    encoded = {"": x, "bins": Encoded(fit_encoding("bins", x.numpy()))(x)}
+    encoded = {"": x, "bins": EncodingModule(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
     first: tuple[dict[str, Floats], Codes, Any] | None = None
     for repeat in range(n_repeats):

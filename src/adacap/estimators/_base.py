@@ -51,7 +51,7 @@ from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
+from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.seen import see
@@ -355,7 +355,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(Plan(settings.quality, settings.members)),
+            self._all_callbacks(MemberPlan(settings.quality, settings.members)),
             self.members_ if is_warm_start else (),
             checkpoint,
         )
@@ -404,7 +404,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
-    def _all_callbacks(self, plan: Plan) -> tuple[Callback, ...]:
+    def _all_callbacks(self, plan: MemberPlan) -> tuple[Callback, ...]:
         if self.callbacks and not plan.has_nets:
             warn_caller(
                 f"callbacks follow the training of nets, and quality={self.quality!r} trains "

@@ -18,7 +18,7 @@ from adacap.conformal import conformal_set, cv_plus, cv_quantile, least_rows
 from adacap.exceptions import suggest
 
 __all__ = [
-    "Depends", "Errors", "IntervalMethod", "Rows", "WidthMethod", "check_shares",
+    "Depends", "Errors", "IntervalMethod", "PredictedRows", "WidthMethod", "check_shares",
     "class_sets", "describe", "describe_sets", "interval_of", "quantiles_of", "resolve", "rows_of",
     "scale_of",
 ]  # fmt: skip
@@ -200,7 +200,7 @@ def class_sets(
     return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-1)
 
 
-class Rows(NamedTuple):
+class PredictedRows(NamedTuple):
     """New rows under the models of a method, and the errors to add to their outputs."""
 
     centres: Floats  # (m, K, c)
@@ -224,7 +224,7 @@ def rows_of(
     inflation: Floats | None,
     centre: Callable[[], Floats],
     each_fold: Callable[[bool], tuple[Floats, Floats | None]],
-) -> Rows:
+) -> PredictedRows:
     """New rows and the errors to add to their outputs, whoever computes these.
 
     Parameters
@@ -245,12 +245,12 @@ def rows_of(
     is_adaptive = width == "auto" and errors.scale is not None
     values = errors.over_scale(is_adaptive=is_adaptive)
     if method == "cv+":
-        return Rows(*each_fold(is_adaptive), values, errors.weight)
+        return PredictedRows(*each_fold(is_adaptive), values, errors.weight)
     if method == "loo":
         assert inflation is not None
         values = values * inflation
     scale = scale_of(each_fold(True))[:, None] if is_adaptive else None
-    return Rows(centre()[:, None], scale, values, errors.weight)
+    return PredictedRows(centre()[:, None], scale, values, errors.weight)
 
 
 def scale_of(folds: tuple[Floats, Floats | None]) -> Floats:
@@ -262,13 +262,13 @@ def scale_of(folds: tuple[Floats, Floats | None]) -> Floats:
 
 
 def interval_of(
-    rows: Rows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
+    rows: PredictedRows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
 ) -> Floats:
     """Intervals in the user's units, of one coverage or several.
 
     Parameters
     ----------
-    rows : Rows
+    rows : PredictedRows
     errors : Errors
         Behind them.
     coverage : float or sequence of float
@@ -288,7 +288,7 @@ def interval_of(
 
 
 def quantiles_of(
-    rows: Rows,
+    rows: PredictedRows,
     errors: Errors,
     levels: Any,
     decode: Callable[[Floats], Floats],

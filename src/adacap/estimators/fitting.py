@@ -23,7 +23,7 @@ from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 from adacap.training.callbacks import Callback
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
@@ -94,7 +94,7 @@ class BagTraining:
         Members to continue from instead of fresh nets.
     checkpoint : Checkpoint or None
         Where nets that are trained in this process are saved.
-    encoding : Encoded or None
+    encoding : EncodingModule or None
         What ``rows`` were encoded by; the nets then take rows as they were before it.
     keep_at : tuple of int
         Iteration to keep of each net, whatever its score; the best one by default.
@@ -107,7 +107,7 @@ class BagTraining:
     callbacks: tuple[Callback, ...]
     start_from: tuple[FittedMember, ...] = ()
     checkpoint: Checkpoint | None = None
-    encoding: Encoded | None = None
+    encoding: EncodingModule | None = None
     keep_at: tuple[int, ...] = ()
 
     def fit(self) -> list[FittedMember]:

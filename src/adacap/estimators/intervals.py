@@ -25,7 +25,7 @@ from adacap.estimators.bounds import (
     Depends,
     Errors,
     IntervalMethod,
-    Rows,
+    PredictedRows,
     WidthMethod,
     check_shares,
     describe,
@@ -165,7 +165,7 @@ def fold_module(estimator: Any, layers: FoldLayers) -> nn.Module:
     return Bag(estimator.members_, layers)
 
 
-def _rows(estimator: Any, X: Any, method: str, width: str) -> Rows:
+def _rows(estimator: Any, X: Any, method: str, width: str) -> PredictedRows:
     data: IntervalData = estimator.intervals_
     return rows_of(
         data.errors(method),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from adacap._typing import Floats
 from adacap.estimators.bounds import (
     IntervalMethod,
-    Rows,
+    PredictedRows,
     WidthMethod,
     check_shares,
     class_sets,
@@ -179,7 +179,7 @@ class LiteRegressor(_LiteModel):
         """What ``method="auto"`` resolves to: split, cv+ or loo."""
         return self.intervals_.resolve("auto")
 
-    def _rows(self, X: Any, method: str, width: str) -> tuple[Any, Rows]:
+    def _rows(self, X: Any, method: str, width: str) -> tuple[Any, PredictedRows]:
         name = self.intervals_.resolve(method)
         return name, self.intervals_.rows(self._chunks(X), self._outputs_of, name, width)
 

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adacap._typing import Floats
-from adacap.estimators.bounds import Errors, Rows, describe, describe_sets, resolve, rows_of
+from adacap.estimators.bounds import (
+    Errors,
+    PredictedRows,
+    describe,
+    describe_sets,
+    resolve,
+    rows_of,
+)
 from adacap.modelfile.archive import Tensors
 from adacap.modelfile.contents import ModelFile, Numbers
 from adacap.modelfile.evidence import errors_in, formula_in
@@ -150,7 +157,7 @@ class LiteIntervals:
         outputs: Callable[[Floats], Floats],
         method: str,
         width: str,
-    ) -> Rows:
+    ) -> PredictedRows:
         """New rows and the errors to add to their outputs.
 
         Parameters

@@ -20,7 +20,7 @@ from adacap.estimators.bag import FittedMember, regroup
 from adacap.estimators.blending.weighing import rmse
 from adacap.estimators.fitting import BagTraining, Recipe
 from adacap.estimators.held_out import Rows
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 
 __all__ = ["NetMembers", "NetTraining"]
 
@@ -36,7 +36,7 @@ class NetTraining(BagTraining):
     def member(
         self,
         kind: str,
-        encoding: Encoded | None,
+        encoding: EncodingModule | None,
         turn: int,
         *,
         before: Sequence[FittedMember] = (),
@@ -89,7 +89,7 @@ class NetMembers:
     deadline: float | None
 
     def train(
-        self, name: str, encoding: Encoded | None, turn: int, others: Sequence[Tensor]
+        self, name: str, encoding: EncodingModule | None, turn: int, others: Sequence[Tensor]
     ) -> Sequence[FittedMember] | None:
         """A net per fold; None where nets are not worth it beside the others' outputs."""
         kind, _, _ = name.partition(":")

@@ -14,7 +14,7 @@ from torch import Tensor
 from adacap.encodings import fit_encoding
 from adacap.estimators import quality
 from adacap.estimators.blending.nets import NetMembers, NetTraining
-from adacap.estimators.blending.parts import Blended, Part, Trained, out_of_fold
+from adacap.estimators.blending.parts import Blended, Part, TrainedMember, out_of_fold
 from adacap.estimators.blending.weighing import weigh
 from adacap.estimators.quality import is_of_nets
 from adacap.estimators.resuming import kept_member, kept_seconds
@@ -23,7 +23,7 @@ from adacap.members.fold_data import FoldData
 from adacap.members.forest import fit_extra_trees, fit_hist_boosting
 from adacap.members.kernel import FittedKernel, KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 from adacap.progress import Steps
 from adacap.training.data import MemberRows
 from adacap.training.threads import one_thread
@@ -98,7 +98,7 @@ def fit_blend(
         fold[member.valid] = k
     trains = None if final is None else _trained_on(training.members, len(fold))
     shop = _Workshop(training, fold, seed, loss, BUDGETS[quality], trains, deadline)
-    trained: list[Trained] = []
+    trained: list[TrainedMember] = []
     if deadline is not None:  # ridge regression takes next to no time: there is always a model
         names = sorted(names, key=lambda name: not name.startswith("ridge"))
     for i, name in enumerate(names):
@@ -112,7 +112,7 @@ def fit_blend(
             nets = shop.nets.train(name, own, i, [one.outputs for one in trained])
             if nets is not None:
                 part = Part(name, 0.0, 0.0, 0.0, nets=tuple(nets))
-                found = Trained(part, shop.nets.outputs(nets))
+                found = TrainedMember(part, shop.nets.outputs(nets))
         else:
             found = shop.frozen(name, i)
         if found is not None:
@@ -131,7 +131,7 @@ def _trained_on(members: Sequence[MemberRows], n_rows: int) -> Tensor:
     return found
 
 
-def _is_late(deadline: float | None, trained: Sequence[Trained]) -> bool:
+def _is_late(deadline: float | None, trained: Sequence[TrainedMember]) -> bool:
     """Whether another member as slow as the slowest would be too late."""
     if deadline is None:
         return False
@@ -156,9 +156,9 @@ class _Workshop:
         self.fold, self.seed, self.loss, self.trains = fold, seed, loss, trains
         self.budget, self.deadline = budget, deadline
         self.nets = NetMembers(training, loss, budget.nets_within, budget.cycles, deadline)
-        self.encodings: dict[str, Encoded] = {}
+        self.encodings: dict[str, EncodingModule] = {}
 
-    def timed(self, found: Trained, turn: int, began: float) -> Trained:
+    def timed(self, found: TrainedMember, turn: int, began: float) -> TrainedMember:
         """A member with the seconds that it took."""
         key = self._key(found.part.name, turn)
         seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - began)
@@ -179,7 +179,7 @@ class _Workshop:
         kernel = kernel or blended.kernel
         return replace(blended, parts=tuple(parts), kernel=kernel, final=final)
 
-    def encoding_of(self, member: str) -> Encoded | None:
+    def encoding_of(self, member: str) -> EncodingModule | None:
         """The encoding that a member sees rows in, fitted when it is first asked for."""
         _, _, name = member.partition(":")
         if not name:
@@ -187,10 +187,10 @@ class _Workshop:
         if name not in self.encodings:
             weight = None if self.rows.weight is None else self.rows.weight.cpu().numpy()
             fitted = fit_encoding(name, self.rows.x.cpu().numpy(), weight)
-            self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
+            self.encodings[name] = EncodingModule(fitted).to(self.rows.x.device)
         return self.encodings[name]
 
-    def frozen(self, name: str, turn: int) -> Trained:
+    def frozen(self, name: str, turn: int) -> TrainedMember:
         """A member that is not made of nets."""
         encoding = self.encoding_of(name)
         x = self.rows.x if encoding is None else encoding(self.rows.x)
@@ -210,7 +210,7 @@ class _Workshop:
             predictor, arrays = found[:2]
             frozen = Frozen(predictor, arrays, encoding).to(x.device).eval()
             outputs = out_of_fold(frozen, self.rows.x, self.fold, self.k)
-        return Trained(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
+        return TrainedMember(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
 
     def _key(self, name: str, turn: int) -> str:
         """Of a member in a checkpoint."""
