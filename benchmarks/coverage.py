@@ -27,10 +27,9 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 from sklearn.ensemble import RandomForestRegressor
 
 import adacap
+from adacap._typing import Floats
 from adacap.estimators.intervals import LOO_INFLATION
 from adacap_bench.markdown import place, table_lines
-
-Floats = npt.NDArray[np.float64]
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "coverage.jsonl"

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
-
-Floats = npt.NDArray[np.float64]
 
 ROOT = Path(__file__).parents[1]
 PAGE, PICTURE = ROOT / "docs" / "guides" / "drift.md", ROOT / "docs" / "guides" / "drift.png"

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 import adacap
+from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
-
-Floats = npt.NDArray[np.float64]
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "benchmarks" / "records" / "groups.jsonl"

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 
 import adacap
+from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
 
-Floats = npt.NDArray[np.float64]
 Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
 
 ROOT = Path(__file__).parents[1]

@@ -14,19 +14,17 @@ import os
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from intervals import SETS
 from scipy.optimize import minimize_scalar
 
+from adacap._typing import Floats
 from adacap.core.ridge import Ridge
 from adacap.estimators.adaptive import learn_widths
 from adacap.estimators.blending import out_of_fold
 from adacap.members.fold_data import FoldData
 from adacap.members.kernel import FittedKernel, fit_kernel
 from adacap.nn.predictors import Frozen
-
-Floats = npt.NDArray[np.float64]
 
 N_FOLDS, N_ROWS, COVERAGE, HALVES = 5, 300, 0.9, 40
 TASKS = ("paper-1", "paper-9", "paper-12", "paper-16", "paper-17", "paper-18", "paper-19")

@@ -20,14 +20,12 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
+from adacap._typing import Floats
 from adacap.model_selection import RidgeMLR, SignalWarning
 from adacap_bench.reproduce.ridge_data import N_TEST, N_TRAIN, appendix_rows, cv_path, error_path
-
-Floats = npt.NDArray[np.float64]
 
 GRID = np.geomspace(1e-1, 1e5, 61)
 WIDE_GRID = np.geomspace(1e-4, 1e6, 101)

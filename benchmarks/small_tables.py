@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
 import adacap
-
-Floats = npt.NDArray[np.float64]
+from adacap._typing import Floats
 
 COMPARED = ("adacap-snn", "catboost")
 ABLATION = ("snn", "tikhonov-snn", "adacap-snn")

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,6 @@ SPLITS = {"explored": tuple(range(90, 95)), "judged": tuple(range(95, 100))}
 KINDS = ("none", "log", "auto")
 SCORES = {"raw": "raw units", "paper": "the paper's units"}
 
-Floats = npt.NDArray[np.float64]
 
 # ---------------------------------------------------------------------------------- running
 

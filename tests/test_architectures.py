@@ -103,7 +103,7 @@ def test_block_depth_counts_the_dense_layers_of_a_block(block_depth):
 
 @pytest.mark.parametrize("make", [Activation, Gate])
 def test_unknown_activation_is_named(make):
-    with pytest.raises(ValueError, match=r"activation must be one of identity, .*, got 'rleu'"):
+    with pytest.raises(ValueError, match=r"Unknown activation 'rleu'\. Did you mean 'relu'\?"):
         make("rleu")
 
 
@@ -261,7 +261,7 @@ DENSE = {"kind": "Dense", "d_in": 3, "d_out": 2}
 )  # fmt: skip
 def test_data_that_describes_no_layers_is_refused(data):
     with pytest.raises(
-        ValueError, match=r"does not describe a layer|is not a list of at most|must be"
+        ValueError, match=r"does not describe a layer|is not a list of at most|must be|Unknown act"
     ):
         restore(data)
 

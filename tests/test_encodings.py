@@ -13,13 +13,13 @@ from sklearn.preprocessing import KBinsDiscretizer, QuantileTransformer
 
 from adacap.encodings import ENCODINGS, fit_encoding
 from adacap.modelfile.numpy_operations import NumpyOperations
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 
 NAMES = tuple(ENCODINGS)
 
 
 def encode(name, X, new=None, weight=None):
-    found = Encoded(fit_encoding(name, X, weight))
+    found = EncodingModule(fit_encoding(name, X, weight))
     rows = torch.as_tensor(np.asarray(X if new is None else new), dtype=torch.float32)
     return found(rows).numpy()
 
@@ -186,4 +186,4 @@ def test_ranks_of_a_wide_table_take_memory_in_proportion_to_its_columns():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**27  # a matrix of ramps by columns has 49 · 1,500² numbers, 882 MB
-    np.testing.assert_allclose(Encoded(found)(torch.as_tensor(X)).numpy(), lite, atol=1e-5)
+    np.testing.assert_allclose(EncodingModule(found)(torch.as_tensor(X)).numpy(), lite, atol=1e-5)

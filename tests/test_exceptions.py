@@ -14,11 +14,29 @@ def test_few_names_are_all_told():
     assert suggest("x", names, "kind") == "Unknown kind 'x'. Known: a, b, c."
 
 
-@pytest.mark.parametrize("name", ["column_7x", "", "?", 3, None])
-def test_of_many_names_three_are_told(name):
-    text = suggest(name, [f"column_{k}" for k in range(1000)], "column")
+COLUMNS = [f"column_{k}" for k in range(1000)]
+
+
+def test_of_many_names_three_are_told():
+    text = suggest("column_7x", COLUMNS, "column")
     assert "Nearest of 1000: " in text
     assert text.count("column_") <= 5  # three, the question, and the name itself
+
+
+@pytest.mark.parametrize("name", ["", "?", 3, None, "price"])
+def test_where_none_is_near_none_is_told_but_how_to_list_them(name):
+    text = suggest(name, COLUMNS, "column")
+    assert text == f"Unknown column {name!r}. None of 1000 is near."
+    text = suggest(name, COLUMNS, "column", "See: adacap inspect")
+    assert text == f"Unknown column {name!r}. None of 1000 is near. See: adacap inspect"
+
+
+def test_where_none_is_near_a_short_list_is_told():
+    names = "abcdefgh"
+    assert suggest("zzz", names, "kind") == f"Unknown kind 'zzz'. Known: {', '.join(names)}."
+    assert (
+        suggest("zzz", names, "kind", "See: x") == "Unknown kind 'zzz'. None of 8 is near. See: x"
+    )
 
 
 def test_the_question_is_about_the_nearest():

@@ -12,9 +12,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
+
 __all__ = ["conformal_quantile", "conformal_set", "cv_plus", "cv_quantile", "least_rows"]
 
-Floats = npt.NDArray[np.float64]
 
 _SLACK = 1e-9  # (9 + 1)·0.9 is 9 and not a little more
 

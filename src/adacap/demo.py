@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_diabetes, make_friedman1
 
+from adacap._typing import Floats
 from adacap.comparison import Comparison, Encoded, baselines, compare
 from adacap.estimators import AdaCapRegressor
 from adacap.estimators._base import Scheme
@@ -16,12 +15,11 @@ from adacap.training.callbacks import ProgressBar
 
 __all__ = ["methods", "run_demo"]
 
-Array = npt.NDArray[np.float64]
 
 _SCHEMES: dict[str, Scheme] = {"plain": "plain", "Tikhonov": "tikhonov", "AdaCap": "adacap"}
 
 
-def _tables(seed: int) -> Iterator[tuple[str, Array, Array]]:
+def _tables(seed: int) -> Iterator[tuple[str, Floats, Floats]]:
     X, y = load_diabetes(return_X_y=True)
     yield "diabetes (442 patients, noisy)", X, y
     X, y = make_friedman1(200, noise=0.1, random_state=seed)

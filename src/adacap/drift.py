@@ -16,6 +16,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.core.linalg import safe_cholesky
 from adacap.core.matern import matern
 from adacap.estimators.seen import LIMITS, Seen
@@ -26,7 +27,6 @@ from adacap.text import number, table_lines
 
 __all__ = ["ColumnDrift", "Drift", "check_drift"]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_SHOWN = 20
 
@@ -148,14 +148,14 @@ _LEAST_EXPECTED = 5.0  # rows of a level; rarer ones are counted together
 _LEAST_SHARE = 1e-4  # in a population stability index, where a level is empty
 
 
-class Found(NamedTuple):
+class Shift(NamedTuple):
     """Size of a difference, and the probability of one as large between similar tables."""
 
     size: float
     p_value: float
 
 
-def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Found:
+def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shift:
     """Kolmogorov–Smirnov test against stored quantiles.
 
     The largest gap is searched at the stored values only, where the training shares are exact.
@@ -179,17 +179,17 @@ def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Foun
     from scipy import stats
 
     if not len(values) or not n > 0:
-        return Found(0.0, 1.0)
+        return Shift(0.0, 1.0)
     share = np.searchsorted(np.sort(values), grid, side="right") / len(values)
     gap = float(np.abs(share - below).max())
-    return Found(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(_both(n, len(values))))))
+    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(_both(n, len(values))))))
 
 
 def _both(n: float, m: float) -> float:
     return n * m / (n + m)
 
 
-def level_test(before: Floats, now: Floats) -> Found:
+def level_test(before: Floats, now: Floats) -> Shift:
     """χ² test of frequencies of levels; the size is the population stability index.
 
     Levels of few rows are counted together, so that χ² holds.
@@ -202,12 +202,12 @@ def level_test(before: Floats, now: Floats) -> Found:
     Examples
     --------
     >>> level_test(np.array([50.0, 50.0]), np.array([50.0, 50.0]))
-    Found(size=0.0, p_value=1.0)
+    Shift(size=0.0, p_value=1.0)
     """
     from scipy import stats
 
     if not before.sum() > 0 or not now.sum() > 0:
-        return Found(0.0, 1.0)
+        return Shift(0.0, 1.0)
     a, b = before / before.sum(), now / now.sum()
     index = _stability(a, b)
     pooled = (before + now) / (before.sum() + now.sum())
@@ -215,10 +215,10 @@ def level_test(before: Floats, now: Floats) -> Found:
     table = np.stack([_together(before, rare), _together(now, rare)])
     table = table[:, table.sum(0) > 0]
     if table.shape[1] < 2:
-        return Found(index, 1.0)
+        return Shift(index, 1.0)
     expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
     chi2 = float(((table - expected) ** 2 / expected).sum())
-    return Found(index, float(stats.chi2.sf(chi2, table.shape[1] - 1)))
+    return Shift(index, float(stats.chi2.sf(chi2, table.shape[1] - 1)))
 
 
 def _stability(a: Floats, b: Floats) -> float:
@@ -230,7 +230,7 @@ def _together(counts: Floats, rare: npt.NDArray[np.bool_]) -> Floats:
     return np.append(counts[~rare], counts[rare].sum())
 
 
-def share_test(before: float, n: float, now: float, m: float) -> Found:
+def share_test(before: float, n: float, now: float, m: float) -> Shift:
     """Test of two shares, exact; the size is their difference.
 
     Examples
@@ -242,12 +242,12 @@ def share_test(before: float, n: float, now: float, m: float) -> Found:
 
     a, b = round(before * n), round(now * m)
     if a == b == 0 or (a >= round(n) and b >= round(m)):
-        return Found(abs(now - before), 1.0)
+        return Shift(abs(now - before), 1.0)
     table = [[a, max(round(n) - a, 0)], [b, max(round(m) - b, 0)]]
-    return Found(abs(now - before), float(stats.fisher_exact(table)[1]))
+    return Shift(abs(now - before), float(stats.fisher_exact(table)[1]))
 
 
-def unseen_test(counts: Floats, n_unseen: int, m: int) -> Found:
+def unseen_test(counts: Floats, n_unseen: int, m: int) -> Shift:
     """Whether more cells have unseen levels than the levels seen once suggest.
 
     The share of cells of new levels is about that of levels with a single row in training, as Good
@@ -263,9 +263,9 @@ def unseen_test(counts: Floats, n_unseen: int, m: int) -> Found:
     n = float(counts.sum())
     once = float(((counts > 0) & (counts < 1.5)).sum())
     if not n_unseen or not n > 0:
-        return Found(0.0, 1.0)
+        return Shift(0.0, 1.0)
     found = share_test(once / n, n, n_unseen / m, m)
-    return Found(n_unseen / m, found.p_value if n_unseen / m > once / n else 1.0)
+    return Shift(n_unseen / m, found.p_value if n_unseen / m > once / n else 1.0)
 
 
 def holm(p_values: Floats) -> Floats:
@@ -360,7 +360,7 @@ def check_drift(model: Any, X: Any, *, alpha: float = 0.05) -> Drift:
 
 def _tests(
     cells: Sequence[Cells], plans: Sequence[ColumnPlan], summary: TableSummary
-) -> Iterator[tuple[str, str, Found, str]]:
+) -> Iterator[tuple[str, str, Shift, str]]:
     """Column, name of the test, what it finds, and a note."""
     taken = 0
     for j, (column, plan) in enumerate(zip(cells, plans, strict=True)):
@@ -427,7 +427,7 @@ def _largest(plan: ColumnPlan, before: Any, now: Any) -> str:
     return f"{levels_of(plan)[k]!r} {shares[0]:.0f} % → {shares[1]:.0f} %"
 
 
-def _corrected(tests: Sequence[tuple[str, str, Found, str]], alpha: float) -> tuple[Any, ...]:
+def _corrected(tests: Sequence[tuple[str, str, Shift, str]], alpha: float) -> tuple[Any, ...]:
     if not tests:
         return ()
     p_values = holm(np.array([found.p_value for _, _, found, _ in tests]))

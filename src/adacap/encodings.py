@@ -17,15 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.exceptions import suggest
 
 if TYPE_CHECKING:
     from adacap.operations import MemberOperations
 
-__all__ = ["ENCODINGS", "Bins", "Encoding", "FittedEncoding", "Ranks", "fit_encoding"]
+__all__ = [
+    "ENCODINGS",
+    "ENCODING_TYPES",
+    "Bins",
+    "Encoding",
+    "FittedEncoding",
+    "Ranks",
+    "fit_encoding",
+]
 
 T = TypeVar("T")
-Floats: TypeAlias = npt.NDArray[np.float64]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 
@@ -211,3 +219,5 @@ ENCODINGS: Mapping[str, Callable[[Floats, Floats], FittedEncoding]] = {
     "bins": _fit_bins,
 }
 """How to fit each encoding, by name."""
+ENCODING_TYPES: Mapping[str, type[Encoding]] = {"rank": Ranks, "bins": Bins}
+"""What each encoding is, by name."""

@@ -1,14 +1,17 @@
 """Errors and warnings that adacap raises on purpose, and messages about unknown names."""
 
 import difflib
+import importlib
 import os
 import sys
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "AdaCapError",
     "DivergenceError",
+    "MissingPackageError",
     "ModelFileError",
     "NoFolderError",
     "NonFiniteError",
@@ -17,9 +20,11 @@ __all__ = [
     "OutputError",
     "OutputExistsError",
     "SignatureError",
+    "UsageError",
     "did_you_mean",
     "few_of",
     "nearest",
+    "need",
     "refuse_existing",
     "suggest",
 ]
@@ -61,6 +66,17 @@ class NoFolderError(OutputError, FileNotFoundError):
     """The folder of a file to write does not exist."""
 
 
+class MissingPackageError(AdaCapError, ImportError):
+    """An optional package is not installed."""
+
+
+class UsageError(AdaCapError, ValueError):
+    """Something was asked for that does not exist, or that does not go with the rest.
+
+    A command ends with exit code 2.
+    """
+
+
 class NumericalWarning(UserWarning):
     """A result is valid, but needed a numerical safeguard."""
 
@@ -85,6 +101,42 @@ def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
         )
 
 
+def need(module: str, what: str, extra: str) -> Any:
+    """Module of an optional package.
+
+    Parameters
+    ----------
+    module : str
+        Import name.
+    what : str
+        What needs it: the start of the message.
+    extra : str
+        What to install, such as ``"adacap[files]"``.
+
+    Raises
+    ------
+    MissingPackageError
+        If the package is not there; an error inside a package that is there is raised as it is.
+
+    Examples
+    --------
+    >>> need("no_such_reader", "Reading stone tablets", "adacap[files]")
+    Traceback (most recent call last):
+    adacap.exceptions.MissingPackageError: Reading stone tablets needs the package no_such_reader,
+    which is not installed. Run: pip install 'adacap[files]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name not in (module, package):
+            raise
+        raise MissingPackageError(
+            f"{what} needs the package {package}, which is not installed. "
+            f"Run: pip install {extra!r}"
+        ) from error
+
+
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points at the user's line, however deep the call is.
 
@@ -107,7 +159,7 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
 _OURS = (os.path.dirname(__file__) + os.sep, f"{os.sep}sklearn{os.sep}", f"{os.sep}joblib{os.sep}")
 
 
-_FEW = 6  # known names that are all listed; of more, the three nearest
+_FEW, _MANY = 6, 20  # known names that are always listed; that are listed where none is near
 
 
 def nearest(name: object, known: Iterable[str], n: int = 1, cutoff: float = 0.6) -> list[str]:
@@ -142,8 +194,17 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return "".join(f" Did you mean {near!r}?" for near in nearest(name, known))
 
 
-def suggest(name: object, known: Iterable[str], what: str) -> str:
+def suggest(name: object, known: Iterable[str], what: str, see: str = "") -> str:
     """Text of an error about an unknown name: the nearest one, and a few known ones.
+
+    Parameters
+    ----------
+    name : object
+    known : iterable of str
+    what : str
+        What it names, such as ``"column"``.
+    see : str, optional
+        How to list the known names, such as ``"See: adacap data list"``.
 
     Examples
     --------
@@ -151,13 +212,17 @@ def suggest(name: object, known: Iterable[str], what: str) -> str:
     "Unknown architecture 'snnn'. Did you mean 'snn'? Known: mlp, snn."
     >>> suggest("sizes", ["size", "sized", "side", "a", "b", "c", "d"], "column")
     "Unknown column 'sizes'. Did you mean 'size'? Nearest of 7: size, sized, side."
+    >>> suggest("zzz", map(str, range(100)), "task", "See: adacap data list")
+    "Unknown task 'zzz'. None of 100 is near. See: adacap data list"
     """
     known = sorted(known)
-    return f"Unknown {what} {name!r}.{did_you_mean(name, known)} {few_of(name, known)}"
+    return f"Unknown {what} {name!r}.{did_you_mean(name, known)} {few_of(name, known, see)}"
 
 
-def few_of(name: object, known: Iterable[str]) -> str:
-    """Sentence that lists the known names: all if they are few, else the three nearest.
+def few_of(name: object, known: Iterable[str], see: str = "") -> str:
+    """Sentence that lists the known names: all if they are few, else up to three near ones.
+
+    Where none is near, it says how to list them, or lists them if that is not too long.
 
     Examples
     --------
@@ -165,6 +230,9 @@ def few_of(name: object, known: Iterable[str]) -> str:
     'Known: mlp, snn.'
     """
     known = list(known)
-    if len(known) <= _FEW:
+    near = nearest(name, known, 3, 0.5)
+    if len(known) <= _FEW or (not near and not see and len(known) <= _MANY):
         return f"Known: {', '.join(known)}."
-    return f"Nearest of {len(known)}: {', '.join(nearest(name, known, 3, 0.0))}."
+    if near:
+        return f"Nearest of {len(known)}: {', '.join(near)}."
+    return f"None of {len(known)} is near.{see and f' {see}'}"

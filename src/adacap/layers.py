@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from adacap.exceptions import suggest
+
 if TYPE_CHECKING:
     from adacap.operations import Operations
 
@@ -173,4 +175,4 @@ def tensors(layers: tuple[Layer, ...]) -> Shapes:
 
 def _known_activation(name: str) -> None:
     if name not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}.")
+        raise ValueError(suggest(name, ACTIVATIONS, "activation"))

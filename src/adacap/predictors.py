@@ -8,6 +8,7 @@ the fold first: a predictor of ``k`` folds maps rows ``(n, d)`` to outputs ``(k,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from adacap.operations import MemberOperations
 
 __all__ = [
-    "LEAST_SHARE", "LINKS", "Forest", "Kernel", "Linear", "Predictor", "SymmetricTrees",
+    "LEAST_SHARE", "LINKS", "PREDICTOR_TYPES", "Forest", "Kernel", "Linear", "Predictor",
+    "SymmetricTrees",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -170,3 +172,11 @@ class Forest:
 
 
 Predictor: TypeAlias = Linear | Kernel | SymmetricTrees | Forest
+
+PREDICTOR_TYPES: Mapping[str, tuple[type[Predictor], ...]] = {
+    "ridge": (Linear,),
+    "kernel": (Kernel,),
+    "boosting": (SymmetricTrees, Forest),
+    "trees": (Forest,),
+}
+"""What a member of each kind may be."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from adacap._typing import Floats
 
 __all__ = ["FARTHEST", "Widths"]
 
-Floats = npt.NDArray[np.float64]
 
 FARTHEST = 3.0
 """Predictions are clipped at this many standard deviations of the target."""

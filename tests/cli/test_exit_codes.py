@@ -1,11 +1,16 @@
 """One rule for every command: 0 done, 1 the input or the work failed, 2 the command line is wrong.
 
-A missing file is a wrong command line, whatever it should have held.
+A missing file is a wrong command line, whatever it should have held; so is a folder in its place.
 """
 
 import typer
 
 from adacap.cli import app
+from adacap.cli.common import exit_code
+from adacap.comparison import MethodError
+from adacap.comparison.registry import UnknownMethodError
+from adacap.exceptions import AdaCapError, OutputError, UsageError
+from adacap.files import FileError
 
 # Arguments that name a file which is not there, for every command that takes one.
 MISSING = {
@@ -45,6 +50,41 @@ def test_a_missing_file_is_a_wrong_command_line_for_every_command(call, houses, 
             if result.exit_code != 2 or gone not in result.stderr or result.stdout:
                 others[command, *arguments] = result.exit_code, result.output
     assert others == {}
+
+
+# The same with a folder, FOLDER, in the place of each file that may be none.
+FOLDERS = {
+    "fit": [["FOLDER", "-t", "y"], ["HOUSES", "-t", "rent", "-o", "FOLDER"]],
+    "predict": [["FOLDER", "HOUSES", "-o", "o.csv"], ["MODEL", "FOLDER", "-o", "o.csv"]],
+    "explain": [["FOLDER", "HOUSES", "-o", "o.csv"], ["MODEL", "HOUSES", "-o", "FOLDER"]],
+    "evaluate": [["FOLDER", "-t", "y"]],
+    "advise": [["FOLDER", "-t", "y"]],
+    "check": [["FOLDER", "HOUSES"], ["MODEL", "FOLDER"]],
+    "inspect": [["FOLDER"], ["MODEL", "--key-file", "FOLDER"]],
+    "calibrate": [["FOLDER", "HOUSES"], ["MODEL", "FOLDER", "--target", "rent"]],
+    "export": [["FOLDER", "--onnx", "m.onnx"], ["MODEL", "--onnx", "FOLDER"]],
+    "demo": [["-o", "FOLDER"]],
+}
+
+
+def test_a_folder_in_place_of_a_file_is_a_wrong_command_line(call, tmp_path, houses, house_model):
+    (tmp_path / "folder").mkdir()
+    names = {"HOUSES": houses, "MODEL": house_model[0], "FOLDER": "folder"}
+    others = {}
+    for command in typer.main.get_command(app).commands:
+        for arguments in FOLDERS[command]:
+            result = call(command, *(names.get(each, each) for each in arguments))
+            if result.exit_code != 2 or "folder" not in result.stderr or result.stdout:
+                others[command, *arguments] = result.exit_code, result.output
+    assert others == {}
+
+
+def test_the_rule():
+    wrong = UsageError("x"), FileNotFoundError("x"), IsADirectoryError("x"), OutputError("x")
+    assert {exit_code(error) for error in wrong} == {2}
+    assert exit_code(UnknownMethodError("x")) == 2
+    failed = ValueError("x"), FileError("x"), MethodError("x"), AdaCapError("x"), MemoryError()
+    assert {exit_code(error) for error in failed} == {1}
 
 
 def test_a_file_that_will_not_do_is_a_failure_of_the_input(call, tmp_path, houses):

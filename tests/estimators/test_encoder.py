@@ -369,7 +369,7 @@ def test_a_dropped_column_may_hold_anything():
     [
         (
             {"policy": "papers"},
-            r"policy must be one of \['default', 'paper', 'none'\], got 'papers'",
+            r"Unknown policy 'papers'\. Did you mean 'paper'\? Known: default, none, paper\.",
         ),
         ({"max_levels": 1}, "max_levels must be an integer of at least 2, got 1"),
         ({"max_levels": 3.0}, "max_levels must be an integer of at least 2, got 3.0"),

@@ -88,7 +88,7 @@ def test_a_clone_has_the_parameters_and_nothing_learnt():
 
 def test_wrong_parameters_wait_for_fit():
     encoder = TableEncoder("papers", max_levels="many")
-    with pytest.raises(ValueError, match="policy must be one of"):
+    with pytest.raises(ValueError, match="Unknown policy"):
         encoder.fit(*table())
 
 

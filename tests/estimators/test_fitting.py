@@ -98,7 +98,7 @@ def apart(monkeypatch):
 
     def force(estimator, *data):
         with monkeypatch.context() as patch:
-            patch.setattr(fitting._Run, "_why_apart", lambda run, rows: "the test says so")
+            patch.setattr(fitting.BagTraining, "_why_apart", lambda bag: "the test says so")
             with pytest.warns(UserWarning, match="one by one, since the test says so"):
                 return estimator.fit(*data)
 

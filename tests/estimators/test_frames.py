@@ -1,39 +1,53 @@
-"""How many functions of adacap stand between a call of fit and the training loop."""
+"""How many hands a fit passes through before a net is trained."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from adacap import AdaCapRegressor
-from adacap.training.loop import Trainer
+import adacap
+from adacap import AdaCapClassifier, AdaCapRegressor
+from adacap.training import Callback
+
+PACKAGE = Path(adacap.__file__).parent
 
 
-class Arrived(Exception):
-    """The loop was reached; carries the functions on the way."""
+class Frames(Callback):
+    """The functions of the library between ``fit`` and the loop, both included."""
 
+    def __init__(self):
+        self.names = []
 
-def from_fit_to_the_loop(monkeypatch, **options):
-    def arrive(_):
+    def on_start(self, state):
         frame, names = sys._getframe(1), []
-        while not names or names[-1] != "AdaCapBase.fit":
-            if frame.f_globals["__name__"].startswith("adacap."):
+        while frame is not None:
+            if PACKAGE in Path(frame.f_code.co_filename).parents:
                 names.append(frame.f_code.co_qualname)
             frame = frame.f_back
-        raise Arrived(names[::-1])
-
-    monkeypatch.setattr(Trainer, "run", arrive)
-    X = np.random.default_rng(0).normal(size=(40, 3))
-    with pytest.raises(Arrived) as found:
-        AdaCapRegressor(random_state=0, **options).fit(X, X[:, 0])
-    return found.value.args[0]
+        self.names = self.names or names[::-1]
 
 
-def test_a_bag_of_nets_is_five_calls_from_its_loop(monkeypatch):
-    names = from_fit_to_the_loop(monkeypatch, quality="nets")
+def frames_of(estimator):
+    seen = Frames()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] * X[:, 1]
+    if isinstance(estimator, AdaCapClassifier):
+        y = y > 0
+    estimator.set_params(callbacks=[seen], random_state=0).fit(X, y)
+    return seen.names
+
+
+def test_nets_alone_are_two_frames_below_fit():
+    names = frames_of(AdaCapRegressor(quality="nets", max_iter=5))
+    assert names == ["AdaCapBase.fit", "BagTraining.fit", "Trainer.run"]
+
+
+@pytest.mark.parametrize("quality", ["auto", "nets"])
+@pytest.mark.parametrize("kind", [AdaCapRegressor, AdaCapClassifier])
+def test_a_fit_reaches_the_loop_in_five_frames_at_most(kind, quality):
+    names = frames_of(kind(quality=quality))
+    assert names[0] == "AdaCapBase.fit"
+    assert names[-1] == "Trainer.run"
     assert len(names) <= 5, names
-
-
-def test_a_blend_adds_only_the_calls_that_choose_a_member(monkeypatch):
-    names = from_fit_to_the_loop(monkeypatch, quality=["ridge", "nets"])
-    assert len(names) <= 10, names

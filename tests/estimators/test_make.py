@@ -125,14 +125,14 @@ def test_an_unknown_name_is_met_with_the_nearest():
         make("snn", widht=3)
 
 
-def test_an_unknown_override_is_met_with_the_nearest_three():
+def test_an_unknown_override_is_met_with_what_is_near():
     with pytest.raises(
-        TypeError, match=r"'time_limt'\. Did you mean 'time_limit'\? Nearest: (\w+,? ?){3}\."
+        TypeError, match=r"'time_limt'\. Did you mean 'time_limit'\? Nearest of \d+: time_limit"
     ):
         make("fast", time_limt=3)
     with pytest.raises(TypeError, match=r"'patience'\. Use callbacks=\[EarlyStopping\(10\)\]\."):
         make("fast", patience=3)
-    with pytest.raises(TypeError, match=r"'learning_rate'\. Use max_lr\. Nearest: (\w+,? ?){3}\."):
+    with pytest.raises(TypeError, match=r"'learning_rate'\. Use max_lr\.$"):
         make("fast", learning_rate=0.1)
     with pytest.raises(TypeError, match="MLRNetClassifier has no parameter 'warm_start'"):
         make("mlr-1", "classification", warm_start=True)

@@ -212,7 +212,7 @@ def test_missing_file_and_empty_folder(tmp_path):
     with pytest.raises(MissingFileError, match=r"Did you mean .*houses\.csv"):
         open_table(tmp_path / "house.csv")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FileError, match=r"holds no file that ends in \.parquet"):
+    with pytest.raises(MissingFileError, match=r"holds no file that ends in \.parquet"):
         open_table(tmp_path / "folder")
 
 

@@ -11,7 +11,7 @@ from adacap.encodings import Bins, Ranks, fit_encoding
 from adacap.exceptions import ModelFileError
 from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.modelfile.predictors import Facts, PredictorGroup, describe, pack, read_encoding
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 from adacap.predictors import LINKS, Forest, Kernel, Linear, SymmetricTrees
 
 K, D, C = 2, 3, 2
@@ -96,7 +96,7 @@ def test_encodings_compute_what_torch_does(name: str) -> None:
     assert found.encoding == one
     for key, array in found.arrays.items():
         np.testing.assert_array_equal(array, arrays[key])
-    expected = Encoded(ENCODED[name])(torch.from_numpy(ROWS)).numpy()
+    expected = EncodingModule(ENCODED[name])(torch.from_numpy(ROWS)).numpy()
     rows = one.apply(ROWS.astype(np.float64), found.arrays, NumpyOperations())
     np.testing.assert_allclose(rows, expected, atol=1e-6)
 

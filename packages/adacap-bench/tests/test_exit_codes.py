@@ -37,6 +37,29 @@ def test_a_missing_file_is_a_wrong_command_line(tmp_path, monkeypatch):
     assert ends_so(reproduce.app, ["c5", "--quick", "--store", "no.sqlite"])
 
 
+def test_a_folder_in_place_of_a_file_is_a_wrong_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "no.folder").mkdir()
+    for app, missing in MISSING.items():
+        for command in get_command(app).commands:
+            assert ends_so(app, [command, *missing[command][:-1], "no.folder"]), command
+    run = ["run", "--suite", "builtin-iris", "--methods", "ridge", "--store", "no.folder"]
+    assert ends_so(bench.app, run)
+    assert ends_so(reproduce.app, ["c5", "--quick", "--store", "no.folder"])
+
+
+def test_a_value_error_of_the_work_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def fails(*args, **options):
+        raise ValueError("It did not work out.")
+
+    monkeypatch.setattr("adacap_bench.runner.make_plan", fails)
+    words = ["run", "--suite", "builtin-iris", "--methods", "ridge", "--store", "s.sqlite"]
+    result = CliRunner().invoke(bench.app, words)
+    assert (result.exit_code, result.stderr) == (1, "Error: It did not work out.\n")
+
+
 def test_a_bad_input_is_a_failure_not_a_wrong_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "bad"

@@ -117,8 +117,8 @@ def test_rows_that_are_wrong_are_named(write, store, line, message):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("rmsee", "metric 'rmsee' is not known. Did you mean 'rmse'"),
-        ("valid_rmse", "metric 'valid_rmse' is not known"),
+        ("rmsee", "Unknown metric 'rmsee'. Did you mean 'rmse'"),
+        ("valid_rmse", "Unknown metric 'valid_rmse'"),
         ("auc", "metric 'auc' does not go with the regression task 'builtin-diabetes'"),
     ],
 )
@@ -138,7 +138,7 @@ def test_a_kind_that_does_not_exist(write):
     ("header", "message"),
     [
         ("task,split,method", "has no column 'score'"),
-        (f"{HEADER},metrik", "a column 'metrik' that means nothing here. Did you mean 'metric'"),
+        (f"{HEADER},metrik", "Unknown column 'metrik'. Did you mean 'metric'"),
     ],
 )
 def test_headers_that_are_wrong(write, header, message):

@@ -80,9 +80,11 @@ def test_versions_name_what_is_loaded_only(environment):
 def test_a_module_that_moved_keeps_the_hashes_of_its_methods():
     """Stores hold results of methods by these texts; a move must not make them run again."""
     from adacap.comparison.adapters import FeasibleNuSVC
-    from adacap_bench.methods.quiet import Quiet
+    from adacap_bench.methods.adapters import FastaiRegressor, Quiet
     from adacap_bench.reproduce.figure import Figure
 
     assert describe(FeasibleNuSVC()) == "adacap.bench.methods.feasible.FeasibleNuSVC(nu=0.5)"
     assert describe_function(Quiet) == "adacap.bench.methods.quiet.Quiet"
+    fastai = "adacap.bench.methods.fastai_learner.FastaiRegressor"
+    assert describe_function(FastaiRegressor) == fastai
     assert describe_function(Figure) == "adacap.reproduce.figure.Figure"

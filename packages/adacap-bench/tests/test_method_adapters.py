@@ -13,7 +13,7 @@ import pytest
 
 from adacap.comparison.adapters import FirstFeasible
 from adacap_bench.methods import METHODS, unavailable
-from adacap_bench.methods.quiet import Quiet, quietly
+from adacap_bench.methods.adapters import Quiet, quietly
 
 
 @pytest.fixture

@@ -157,6 +157,6 @@ def test_a_cluster_that_is_not_there(split):
 def test_without_ray_the_way_out_is_told(split, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
-        AdaCapError, match=r"needs the package ray. .*pip install 'adacap-bench\[ray\]'"
+        AdaCapError, match=r"needs the package ray, .*pip install 'adacap-bench\[ray\]'"
     ):
         next(RayEngine(1).outcomes(works(split, ["toy-plain"]), lambda: False))

@@ -30,12 +30,12 @@ from adacap.advice.readings import (
     far_values,
     memorisation,
     neighbour_noise,
-    skew,
 )
 from adacap.advice.records import Advice, ColumnRisk, Expected, Memorisation, Transform, duration
 from adacap.estimators.dependence import Dependence, read_dependence
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
+from adacap.tables.suspicions import skewness
 from adacap.tables.table import Table, read_table
 from adacap.tables.targets import id_or_free_text, what_y_holds
 from adacap.text import counted
@@ -168,7 +168,7 @@ def advise(
         "memorisation": gap,
         "linearity": float(quick.errors["ridge"].mean() / quick.errors["kernel"].mean()),
         "n_target_outliers": 0 if is_class else len(far_values(values.astype(np.float64))),
-        "skew": 0.0 if is_class else skew(values.astype(np.float64)),
+        "skew": 0.0 if is_class else skewness(values.astype(np.float64)),
         "transform": None if is_class else best_transform(part, seen, random_state, dependence),
         "best_trees": TREES[quick.best_trees],
         "quick_seconds": quick.seconds,

@@ -15,10 +15,11 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from adacap._typing import Floats
 
 __all__ = [
-    "Blended",
+    "CombinedFact",
     "Fact",
     "blend_with_facts",
     "cost_of",
@@ -27,7 +28,6 @@ __all__ = [
     "winner_of",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST = 1.5  # of a logarithm of a ratio: beyond that, how far behind does not matter
 _LEAST_ERROR = 0.01  # of a logarithm: no quick comparison is more certain than that
@@ -81,7 +81,7 @@ class Fact:
         ])  # fmt: skip
 
 
-class Blended(NamedTuple):
+class CombinedFact(NamedTuple):
     """Two estimates of a log ratio, combined and each alone."""
 
     log_ratio: float
@@ -108,7 +108,7 @@ def nearest_facts(own: Fact, facts: Sequence[Fact], n: int = 3) -> tuple[Fact, .
     return tuple(facts[i] for i in np.argsort(-weights, kind="stable")[:n])
 
 
-def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) -> Blended:
+def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) -> CombinedFact:
     """Ratio of a kind's error to AdaCap's: the quick one, corrected by the benchmark's facts.
 
     The quick comparison is corrected by the factor between what it predicted for tasks like this
@@ -136,7 +136,7 @@ def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) 
     quick = float(np.clip(getattr(own, f"quick_{kind}"), -_MOST, _MOST))
     error = max(error if math.isfinite(error) else _MOST, _LEAST_ERROR)
     if len(facts) < 3:
-        return Blended(quick, error, (quick, error), None)
+        return CombinedFact(quick, error, (quick, error), None)
     weights = _weights(own, facts)
     bench = np.clip([getattr(fact, f"bench_{kind}") for fact in facts], -_MOST, _MOST)
     before = np.clip([getattr(fact, f"quick_{kind}") for fact in facts], -_MOST, _MOST)
@@ -147,7 +147,7 @@ def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) 
     precision = [1 / deviation**2 for _, deviation in witnesses]
     total = sum(precision)
     value = sum(p * v for p, (v, _) in zip(precision, witnesses, strict=True)) / total
-    return Blended(value, math.sqrt(1 / total), *witnesses)
+    return CombinedFact(value, math.sqrt(1 / total), *witnesses)
 
 
 def _weights(own: Fact, facts: Sequence[Fact]) -> Floats:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
 from adacap.estimators.dependence import Dependence, dependent_folds
@@ -28,11 +29,10 @@ from adacap.members.fold_data import FoldData
 from adacap.members.forest import fit_extra_trees
 from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 
 __all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 KINDS = ("adacap", "linear", "trees")
@@ -149,7 +149,7 @@ def compare_quickly(
     """
     start, n_repeats = time.thread_time(), repeats_for(*x.shape)
     n_repeats = 1 if _is_one_split(dependence) else n_repeats
-    encoded = {"": x, "bins": Encoded(fit_encoding("bins", x.numpy()))(x)}
+    encoded = {"": x, "bins": EncodingModule(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
     first: tuple[dict[str, Floats], Codes, Codes, float, Any] | None = None
     for repeat in range(n_repeats):

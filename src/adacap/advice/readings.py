@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.advice.quick import Quick
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
@@ -23,7 +24,7 @@ from adacap.estimators.preparing import read_samples
 from adacap.estimators.targets import RegressionCodec
 from adacap.tables.columns import Column
 from adacap.tables.plan import ColumnPlan
-from adacap.tables.suspicions import doubts_of_columns
+from adacap.tables.suspicions import doubts_of_columns, is_numbering
 from adacap.tables.table import Table
 
 __all__ = [
@@ -32,10 +33,8 @@ __all__ = [
     "far_values",
     "memorisation",
     "neighbour_noise",
-    "skew",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_STUDIED = 400  # rows that the fit of permuted labels is read on
 _N_PERMUTATIONS = 99
@@ -95,19 +94,6 @@ def far_values(values: Floats) -> npt.NDArray[np.intp]:
     if not room > 0:
         return np.arange(0)
     return np.flatnonzero((values < low - room) | (values > high + room))
-
-
-def skew(y: Floats) -> float:
-    """Third standardised moment; 0 for a constant.
-
-    Examples
-    --------
-    >>> round(skew(np.array([0.0, 0.0, 0.0, 4.0])), 2)
-    1.15
-    """
-    z = y - y.mean()
-    spread = float(np.sqrt((z**2).mean()))
-    return float(((z / spread) ** 3).mean()) if spread > 0 else 0.0
 
 
 # ------------------------------------------------------------------------- target transforms
@@ -227,10 +213,6 @@ def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
     if n_known < _FEW_ROWS or n_known < 0.9 * len(known):
         return False
     values = column.values[known]
-    if len(np.unique(values)) < n_known:
-        return False
     if column.kind == "categorical":
-        return True
-    if column.kind != "numeric" or (np.asarray(values, dtype=np.float64) % 1).any():
-        return False
-    return bool(values.max() - values.min() < 2 * n_known)
+        return len(np.unique(values)) == n_known
+    return column.kind == "numeric" and is_numbering(values.astype(np.float64), 2 * n_known)

@@ -23,7 +23,7 @@ from adacap.cli.common import (
     say,
     text_options,
 )
-from adacap.cli.predict import Job, Model
+from adacap.cli.predict import Model, PredictionJob
 
 __all__ = ["check"]
 
@@ -55,7 +55,7 @@ def check(
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha is a chance between 0 and 1, got {alpha:g}.")
     text = text_options(separator, decimal, encoding, date_format)
-    job = Job(model, data, None, text, key_file)
+    job = PredictionJob(model, data, None, text, key_file)
     job.keep([], False)
     found = check_drift(job.model, job.all_rows(), alpha=alpha)
     if as_json:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.exceptions import AdaCapError, OutputError, UsageError
 from adacap.text import counted, number, plus_minus, size_of, table_lines, visible
 
 if TYPE_CHECKING:
@@ -76,14 +77,11 @@ DateFormat = Annotated[
 ]  # fmt: skip
 
 
-class UsageError(ValueError):
-    """The command line asks for something that does not exist: exit code 2."""
-
-
 def exit_code(error: BaseException) -> int:
     """The rule of every command: 2 if the command line is wrong, 1 if the input or the work failed.
 
-    A missing file, or an output that cannot be written, is a wrong command line.
+    A missing file, a folder in place of a file, and an output that cannot be written are a wrong
+    command line.
 
     Examples
     --------
@@ -92,28 +90,27 @@ def exit_code(error: BaseException) -> int:
     >>> exit_code(ValueError("no column to learn from"))
     1
     """
-    from adacap.exceptions import OutputError
+    wrong = UsageError | OutputError | FileNotFoundError | IsADirectoryError
+    return 2 if isinstance(error, wrong) else 1
 
-    return 2 if isinstance(error, UsageError | OutputError | FileNotFoundError) else 1
 
-
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(
+    function: Callable[..., None], kept: str = "nothing was written"
+) -> Callable[..., None]:
     """A command that ends with its message alone and the code of :func:`exit_code`; 130 on Ctrl-C.
 
-    An interrupted command says what was kept: what the KeyboardInterrupt says, else nothing.
+    An interrupted command says what was kept: what the KeyboardInterrupt says, else ``kept``.
     """
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> None:
-        from adacap.exceptions import AdaCapError
-
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_each_once()
                 function(*args, **options)
                 _flush()
         except KeyboardInterrupt as error:
-            typer.echo(f"Interrupted: {str(error) or 'nothing was written'}.", err=True)
+            typer.echo(f"Interrupted: {str(error) or kept}.", err=True)
             raise typer.Exit(130) from error
         except (AdaCapError, ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             typer.echo(f"Error: {_lines(str(error)) or type(error).__name__}", err=True)
@@ -212,7 +209,7 @@ def shares(text: str | None, option: str, example: str) -> list[float]:
     ([0.5, 0.9], [])
     >>> shares("90", "--interval", "0.9")
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: --interval is a share between 0 and 1, got 90. Did you mean 0.9?
+    adacap.exceptions.UsageError: --interval is a share between 0 and 1, got 90. Did you mean 0.9?
     """
     found = []
     for part in [] if text is None else text.split(","):
@@ -246,7 +243,7 @@ def refuse_same(paths: Mapping[str, Path | None]) -> None:
     --------
     >>> refuse_same({"DATA": Path("a.csv"), "--output": Path("./a.csv")})
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: DATA and --output are the same file, a.csv. Name another.
+    adacap.exceptions.UsageError: DATA and --output are the same file, a.csv. Name another.
     """
     seen: dict[str, str] = {}
     for role, path in paths.items():

@@ -28,7 +28,7 @@ from adacap.cli.common import (
     size_of,
     text_options,
 )
-from adacap.cli.predict import Job
+from adacap.cli.predict import PredictionJob
 
 if TYPE_CHECKING:
     from adacap.files import TextOptions
@@ -119,7 +119,7 @@ def explain(
     say(f"{output} ({size_of(output.stat().st_size)})")
 
 
-class _Explaining(Job):
+class _Explaining(PredictionJob):
     """A model, a table, and the rows that its predictions are compared with."""
 
     verb = "Explaining"
@@ -138,7 +138,7 @@ class _Explaining(Job):
         self.how, self.error, self.n_background, self.n_done = "", 0.0, 0, 0
         self.sizes: dict[str, float] = {}
         if rows_from is not None:
-            other = Job(model, rows_from, None, text, key_file)
+            other = PredictionJob(model, rows_from, None, text, key_file)
             other.keep([], False)
             self.background = other.first_rows(_MOST_BACKGROUND)
 

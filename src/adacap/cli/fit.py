@@ -97,7 +97,7 @@ MaxRows = Annotated[
 
 
 @dataclass
-class Outcome:
+class FitOutcome:
     """What is known after training.
 
     ``facts`` is what ``--json`` prints, ``scorer`` the model that was scored, ``rows`` those that
@@ -235,7 +235,7 @@ def _train(
     refit: bool,
     as_json: bool,
     keeping: Any,
-) -> Outcome:
+) -> FitOutcome:
     import numpy as np
 
     from adacap.cli.models import repeated_rows, split
@@ -251,7 +251,7 @@ def _train(
         kept = keeping and keeping(part="model")
         model = _fit_rows(loaded, options, everything, "Fitting", as_json, kept)
         facts = _model_facts(model, len(everything), 0, refit=False)
-        return Outcome(model, facts, checkpoint=kept)
+        return FitOutcome(model, facts, checkpoint=kept)
     say(
         f"Scores come from a model on {counted(len(train), 'row')}, tested on {len(test):,}.",
         as_json,
@@ -273,7 +273,7 @@ def _train(
     facts = _model_facts(model, n_rows, len(test), refit)
     found = {method: _plain_keys(each) for method, each in scores.items()}
     facts |= {"scores": found, "intervals": intervals}
-    return Outcome(model, facts, scorer, (everything if refit else train, train, test), kept)
+    return FitOutcome(model, facts, scorer, (everything if refit else train, train, test), kept)
 
 
 def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
@@ -358,7 +358,9 @@ def _save(model: Any, output: Path, force: bool, key: Any) -> None:
         raise AdaCapError(f"{error} The model is kept in {kept}.") from error
 
 
-def _write_report(outcome: Outcome, loaded: Loaded, path: Path, output: Path, force: bool) -> None:
+def _write_report(
+    outcome: FitOutcome, loaded: Loaded, path: Path, output: Path, force: bool
+) -> None:
     """Page about the saved model."""
     from adacap.exceptions import AdaCapError
     from adacap.report import About, write_report
@@ -489,7 +491,7 @@ def _flat(value: Any) -> list[Any]:
     return list(value) if getattr(value, "ndim", 0) else [value]
 
 
-def _say_end(outcome: Outcome, output: Path, report: Path | None, loaded: Loaded) -> None:
+def _say_end(outcome: FitOutcome, output: Path, report: Path | None, loaded: Loaded) -> None:
     from adacap.estimators._capacity_text import source_of
 
     facts, source = outcome.facts, outcome.model.settings_.read_from

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Array
 from adacap.cli.common import UsageError
 from adacap.exceptions import suggest
 
@@ -20,7 +21,6 @@ __all__ = [
     "repeated_rows", "split", "trains_nets",
 ]  # fmt: skip
 
-Array = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 _PRESETS_TOO = ("nets",)  # as a preset, a bag of nets that is not blended
 TRANSFORMS = ("none", "log", "yeo-johnson", "auto")
@@ -47,7 +47,7 @@ def build(
     AdaCapRegressor(quality=['kernel', 'boosting'], random_state=0)
     >>> build("regression", "fats", seed=0)
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
+    adacap.exceptions.UsageError: Unknown preset 'fats'. Did you mean 'fast'? Nearest of ...
     """
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
     from adacap.estimators.preprocessing import encoder_options

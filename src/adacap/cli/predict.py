@@ -34,7 +34,7 @@ from adacap.cli.loading import Asked, file_kinds, find_columns, load_model, outp
 if TYPE_CHECKING:
     from adacap.files import Parts, Source, TextOptions
 
-__all__ = ["Job", "Model", "as_matrix", "predict"]
+__all__ = ["Model", "PredictionJob", "as_matrix", "predict"]
 
 Model = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
 
@@ -118,7 +118,7 @@ def predict(
         tuple(shares(sets, "--set", "0.9")),
     )
     text = text_options(separator, decimal, encoding, date_format)
-    job = Job(model, data, asked, text, key_file)
+    job = PredictionJob(model, data, asked, text, key_file)
     job.keep(id_columns or [], keep_columns)
     parts = job.parts(output, batch_rows)
     parts.start(resume)
@@ -215,7 +215,7 @@ def _kept(parts: Parts, source: Source) -> str:
     )
 
 
-class Job:
+class PredictionJob:
     """A model, a table, and what to write of it."""
 
     verb = "Predicting"

@@ -15,6 +15,7 @@ from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
 from adacap.files import FileError, Sample, Source, TextOptions, open_table, sample_table
 from adacap.progress import Steps
+from adacap.tables.suspicions import is_numbering
 
 __all__ = ["Dependent", "Loaded", "load_rows"]
 
@@ -279,7 +280,4 @@ def _counts_rows(column: Any, sample: Sample) -> bool:
     if column.null_count or len(column) < 10:
         return False
     values = np.asarray(column.to_numpy(), dtype=np.float64)
-    span = values.max() - values.min() + 1
-    if not np.isfinite(span) or (values % 1).any() or span > sample.n_rows:
-        return False
-    return len(np.unique(values)) == len(values)
+    return is_numbering(values, sample.n_rows)

@@ -13,6 +13,7 @@ from adacap.exceptions import suggest
 from adacap.files import FileError
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
+from adacap.tables.suspicions import is_numbering
 from adacap.tables.targets import are_whole, id_or_free_text, what_is_held
 
 __all__ = ["TASKS", "Target", "read_class_weight", "read_target"]
@@ -205,9 +206,7 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
                 "column."
             )
         return
-    if values.dtype.kind in "US" or is_said or len(distinct) < n_rows or not are_whole(values):
-        return
-    if distinct[-1] - distinct[0] == n_rows - 1:
+    if values.dtype.kind not in "US" and not is_said and is_numbering(values, n_rows):
         raise FileError(
             f"The target {name!r} looks like an id: it counts the rows, {distinct[0]:.0f} to "
             f"{distinct[-1]:.0f}. If it is the target, use --task regression."

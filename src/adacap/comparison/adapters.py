@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -15,6 +14,7 @@ from sklearn.svm import NuSVC, NuSVR
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from adacap._typing import Array
 from adacap.comparison.scoring import check_predictions
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
@@ -29,7 +29,6 @@ __all__ = [
     "largest_nu",
 ]
 
-Array: TypeAlias = npt.NDArray[Any]
 
 _TREES = 200
 

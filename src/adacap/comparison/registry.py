@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from adacap.exceptions import AdaCapError, suggest
+from adacap.exceptions import AdaCapError, UsageError, suggest
 
 __all__ = [
     "GROUP", "KINDS", "METHODS", "Method", "MethodError", "expand_methods", "find_method",
@@ -23,11 +23,16 @@ __all__ = [
 
 GROUP = "adacap.methods"  # of entry points, by which other distributions add theirs
 KINDS = ("regression", "binary", "multiclass")
+_LIST = "adacap.comparison.METHODS lists them, and: adacap bench methods"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class MethodError(AdaCapError, ValueError):
     """A method is unknown, registered twice or wrongly described."""
+
+
+class UnknownMethodError(MethodError, UsageError):
+    """No method or group has that name."""
 
 
 @dataclass(frozen=True)
@@ -175,10 +180,10 @@ def find_method(name: str) -> Method:
     'Linear'
     >>> find_method("rigde")
     Traceback (most recent call last):
-    adacap.comparison.registry.MethodError: Unknown method 'rigde'. Did you mean 'ridge'...
+    adacap.comparison.registry.UnknownMethodError: Unknown method 'rigde'. Did you mean 'ridge'...
     """
     if name not in METHODS:
-        raise MethodError(suggest(name, METHODS, "method"))
+        raise UnknownMethodError(suggest(name, METHODS, "method", _LIST))
     return METHODS[name]
 
 
@@ -204,7 +209,7 @@ def expand_methods(names: Sequence[str]) -> tuple[Method, ...]:
     found: dict[str, Method] = {}
     for name in names:
         if name not in METHODS and name not in _groups:
-            raise MethodError(suggest(name, [*METHODS, *_groups], "method or group"))
+            raise UnknownMethodError(suggest(name, [*METHODS, *_groups], "method or group", _LIST))
         for member in _groups[name]() if name in _groups else (name,):
             found[member] = METHODS[member]
     return tuple(found.values())

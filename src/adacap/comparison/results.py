@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from adacap._typing import Array
 from adacap.text import plus_minus, table_lines
 
 __all__ = ["Comparison", "ComparisonInterrupted", "Difference", "Estimate", "corrected_error"]
 
-Array: TypeAlias = npt.NDArray[Any]
 
 LABELS = {"rmse": "RMSE", "r2": "R²", "accuracy": "accuracy", "auc": "AUC"}
 

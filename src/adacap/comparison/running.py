@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from adacap._typing import Array
 from adacap.comparison.results import Comparison, ComparisonInterrupted
 from adacap.comparison.scoring import check_predictions, score_shares, score_values
 from adacap.estimators.dependence import Dependence, dependent_hold_out, read_dependence
@@ -18,7 +19,6 @@ from adacap.estimators.rows import hold_out
 
 __all__ = ["compare", "split_dependent", "split_rows", "take_rows"]
 
-Array: TypeAlias = npt.NDArray[Any]
 Index: TypeAlias = npt.NDArray[np.intp]
 
 

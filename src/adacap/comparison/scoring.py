@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Array
 from adacap.exceptions import AdaCapError
 
 __all__ = ["PredictionError", "check_predictions", "score_classes", "score_shares", "score_values"]
-
-Array = npt.NDArray[Any]
 
 
 class PredictionError(AdaCapError, ValueError):

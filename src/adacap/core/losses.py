@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from adacap.exceptions import suggest
+
 __all__ = ["best_constant", "binary_cross_entropy", "cross_entropy", "mse"]
 
 
@@ -71,7 +73,7 @@ def best_constant(loss: str, targets: Tensor, sample_weight: Tensor | None = Non
     tensor([2., 2.])
     """
     if loss not in _BEST:
-        raise ValueError(f"loss must be one of {', '.join(_BEST)}, got {loss!r}.")
+        raise ValueError(suggest(loss, _BEST, "loss"))
     if sample_weight is None:
         mean = targets.mean(-3, keepdim=True)
     else:

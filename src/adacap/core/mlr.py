@@ -13,6 +13,7 @@ from torch import Tensor
 
 from adacap.core.losses import best_constant, binary_cross_entropy, cross_entropy, mse
 from adacap.core.ridge import Ridge, RidgeFit
+from adacap.exceptions import suggest
 
 __all__ = [
     "LOSSES", "MLRForm", "MLRLoss", "constant_fit", "loss_named", "mlr_loss",
@@ -45,16 +46,16 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
 
 
 def loss_named(name: str) -> Callable[..., Tensor]:
-    """Entry of ``LOSSES``, or an error that lists them.
+    """Entry of ``LOSSES``.
 
     Examples
     --------
     >>> loss_named("mae")
     Traceback (most recent call last):
-    ValueError: loss must be one of rmse, bce, ce, mse, got 'mae'.
+    ValueError: Unknown loss 'mae'. Did you mean 'mse'? Known: bce, ce, mse, rmse.
     """
     if name not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {name!r}.")
+        raise ValueError(suggest(name, LOSSES, "loss"))
     return LOSSES[name]
 
 

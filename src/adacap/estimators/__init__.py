@@ -82,15 +82,15 @@ def make(
     ValueError: Unknown preset 'adacap-snnn'. Did you mean 'adacap-snn'? Nearest of ...
     >>> make("fast", learning_rate=0.1)
     Traceback (most recent call last):
-    TypeError: AdaCapRegressor has no parameter 'learning_rate'. Use max_lr. Nearest: ...
+    TypeError: AdaCapRegressor has no parameter 'learning_rate'. Use max_lr.
     """
     from adacap.estimators.classifier import AdaCapClassifier
     from adacap.estimators.mlr_net import MLRNetClassifier, MLRNetRegressor
-    from adacap.estimators.presets import ADACAP, MLR_NETS
+    from adacap.estimators.presets import ADACAP, LIST, MLR_NETS
     from adacap.estimators.regressor import AdaCapRegressor
 
     if name not in ADACAP and name not in MLR_NETS:
-        raise ValueError(suggest(name, [*ADACAP, *MLR_NETS], "preset"))
+        raise ValueError(suggest(name, [*ADACAP, *MLR_NETS], "preset", LIST))
     nets = name in MLR_NETS
     of_task: dict[str, Any] = {
         "regression": MLRNetRegressor if nets else AdaCapRegressor,

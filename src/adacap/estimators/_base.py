@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length
 from torch import nn
 
+from adacap._typing import Floats
 from adacap.architectures import Architecture
 from adacap.checkpoint import Checkpoint
 from adacap.estimators._capacity_reading import read_capacity
 from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.background import Background
 from adacap.estimators.bag import FittedMember, regroup, summary
-from adacap.estimators.blending import NetTraining, blend_module, fit_blend
+from adacap.estimators.blending import Blended, NetTraining, blend_module, fit_blend
 from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
 from adacap.estimators.dependence import (
@@ -48,9 +49,9 @@ from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.presets import ADACAP, refuse_unknown, spelled_out
+from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, Plan
+from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, hold_out
 from adacap.estimators.seen import see
@@ -80,7 +81,6 @@ from adacap.estimators.telling import (
 )
 from adacap.exceptions import suggest, warn_caller
 from adacap.progress import Steps
-from adacap.tables.columns import Floats
 from adacap.training.callbacks import Callback, ProgressBar
 from adacap.training.config import OptimizerLike, TrainingConfig
 from adacap.training.data import MemberRows
@@ -208,7 +208,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         80
         """
         if name not in cls._presets:
-            raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}"))
+            raise ValueError(suggest(name, cls._presets, f"preset of {cls.__name__}", LIST))
         preset = {key: v for key, v in cls._presets[name].items() if key in cls._constraints}
         defaults = {key: one.default for key, one in cls._constraints.items()}
         overrides = spelled_out(overrides, {**defaults, **preset}, cls._constraints, cls._autos)
@@ -270,7 +270,15 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             check_parameters(self)
             with after_fork(torch_alone=False), usual_torch(grad=True):
                 kept = Checkpoint.of(checkpoint)
-                fitted = self._fit(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
+                ready = self._ready(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
+                if ready.is_blend:
+                    with _progress(self, ready.settings) as progress:
+                        blended = fit_blend(
+                            ready.settings.members, ready.nets, progress=progress, **ready.options()
+                        )
+                    fitted = self._of_blend(ready, blended)
+                else:
+                    fitted = self._of_nets(ready, ready.nets.fit())
             made, names = fitted["provenance_"], names_of_targets(y)
             fitted["provenance_"] = replace(made, targets=names)
             for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
@@ -281,7 +289,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 kept.end()
         return self
 
-    def _fit(
+    def _ready(
         self,
         X: Any,
         y: Any,
@@ -292,8 +300,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         groups: Any = None,
         time: Any = None,
         checkpoint: Checkpoint | None = None,
-    ) -> dict[str, Any]:
-        """Fitted attributes."""
+    ) -> _Ready:
+        """All that training needs: the table read, settings resolved, rows divided."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         told = self._parameters
@@ -357,13 +365,15 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(Plan(settings.quality, settings.members)),
+            self._all_callbacks(MemberPlan(settings.quality, settings.members)),
             self.members_ if is_warm_start else (),
             checkpoint,
         )
-        if settings.members != NETS_ALONE:
-            return self._fit_blend(nets, data, settings, seeds, start)
-        fitted = nets.fit()
+        return _Ready(nets, data, settings, seeds, start, is_warm_start)
+
+    def _of_nets(self, ready: _Ready, fitted: Sequence[FittedMember]) -> dict[str, Any]:
+        """Fitted attributes of nets alone."""
+        nets, data, settings, seeds, start, is_warm_start = ready
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
         if len(chosen) < len(fitted):
@@ -378,25 +388,12 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             "settings_": settings.of_nets(kept),
             "seeds_": [seeds[k] for k in kept],
             "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
-            **self._findings(evidence, recipes[0], data, settings, start),
+            **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
-    def _fit_blend(
-        self, nets: NetTraining, data: Prepared, settings: Settings, seeds: list[int], start: float
-    ) -> dict[str, Any]:
+    def _of_blend(self, ready: _Ready, blended: Blended) -> dict[str, Any]:
         """Fitted attributes of a blend."""
-        limit = settings.time_limit
-        with _progress(self, settings) as progress:
-            blended = fit_blend(
-                settings.members,
-                nets,
-                loss=data.codec.loss,
-                quality=settings.quality,
-                seed=seeds[0],
-                deadline=None if limit is None else start + limit,
-                progress=progress,
-                final=_final_folds(settings, data, seeds[0]),
-            )
+        nets, data, settings, start = ready.nets, ready.data, ready.settings, ready.start
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))
         studied = blended.studied(data.rows, fit_intercept=bool(settings.fit_intercept))
@@ -417,7 +414,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             **self._findings(evidence, nets.recipes[0], data, settings, start),
         }
 
-    def _all_callbacks(self, plan: Plan) -> tuple[Callback, ...]:
+    def _all_callbacks(self, plan: MemberPlan) -> tuple[Callback, ...]:
         if self.callbacks and not plan.has_nets:
             warn_caller(
                 f"callbacks follow the training of nets, and quality={self.quality!r} trains "
@@ -589,6 +586,33 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         tags.input_tags.string = True
         tags.non_deterministic = False
         return tags
+
+
+class _Ready(NamedTuple):
+    """Everything that the training of a fit starts from."""
+
+    nets: NetTraining
+    data: Prepared
+    settings: Settings
+    seeds: list[int]
+    start: float  # of ``time.perf_counter``
+    is_warm_start: bool
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether there is more to train than a bag of nets."""
+        return self.settings.members != NETS_ALONE
+
+    def options(self) -> dict[str, Any]:
+        """Of ``fit_blend``."""
+        limit, seed = self.settings.time_limit, self.seeds[0]
+        return {
+            "loss": self.data.codec.loss,
+            "quality": self.settings.quality,
+            "seed": seed,
+            "deadline": None if limit is None else self.start + limit,
+            "final": _final_folds(self.settings, self.data, seed),
+        }
 
 
 def _with_errors(codec: Codec, evidence: Evidence) -> Codec:

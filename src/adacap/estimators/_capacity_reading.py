@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
 from adacap.core.mlr import constant_fit
 from adacap.estimators.bag import FittedMember
@@ -25,7 +26,6 @@ from adacap.estimators.held_out import (
     same_permutations,
 )
 from adacap.exceptions import NumericalWarning
-from adacap.tables.columns import Floats
 
 __all__ = ["read_capacity"]
 

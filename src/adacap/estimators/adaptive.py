@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.conformal import conformal_quantile
 from adacap.core.ridge import Ridge
 from adacap.estimators.blending import out_of_fold
@@ -27,7 +27,6 @@ from adacap.widths import FARTHEST, Widths
 
 __all__ = ["LearntWidths", "learn_widths"]
 
-Floats = npt.NDArray[np.float64]
 
 LEAST_ROWS = 50
 """Rows out of fold below which widths do not adapt."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.held_out import Evidence
-from adacap.tables.columns import Floats
 
 __all__ = ["Background"]
 

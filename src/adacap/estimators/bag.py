@@ -15,7 +15,7 @@ from adacap.estimators.held_out import HeldOut, LeftOut
 from adacap.nn.adapter import Stacked
 from adacap.nn.linear import LinearHead, linear_from
 from adacap.nn.modules import Backbone, Nets
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 from adacap.training.data import MemberRows
 from adacap.training.history import History
 
@@ -30,7 +30,7 @@ class Group:
 
     nets: Nets
     output: LinearHead  # (K, J, c)
-    encoding: Encoded | None = None  # applied to rows first
+    encoding: EncodingModule | None = None  # applied to rows first
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def gather(members: Sequence[FittedMember]) -> Nets:
     return nets.eval()
 
 
-def encoded(members: Sequence[FittedMember], encoding: Encoded) -> list[FittedMember]:
+def encoded(members: Sequence[FittedMember], encoding: EncodingModule) -> list[FittedMember]:
     """The same members, with an encoding applied to rows first."""
     same = {id(group): replace(group, encoding=encoding) for group in groups_of(members)}
     return [replace(member, group=same[id(member.group)]) for member in members]

@@ -13,15 +13,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.conformal import conformal_set, cv_plus, cv_quantile, least_rows
 from adacap.exceptions import suggest
 
 __all__ = [
-    "Depends", "Errors", "IntervalMethod", "Rows", "WidthMethod", "check_shares", "check_width",
-    "class_sets", "describe", "describe_sets", "interval_of", "quantiles_of", "resolve",
+    "Depends", "Errors", "IntervalMethod", "PredictedRows", "WidthMethod", "check_shares",
+    "class_sets", "describe", "describe_sets", "interval_of", "quantiles_of", "resolve", "rows_of",
+    "scale_of",
 ]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
 IntervalMethod = Literal["auto", "cv+", "split", "loo"]
 WidthMethod = Literal["auto", "constant"]
 _WIDTHS = get_args(WidthMethod)
@@ -201,13 +202,7 @@ def class_sets(
     return found[0] if np.ndim(coverage) == 0 else np.stack(found, axis=-1)
 
 
-def check_width(width: str) -> None:
-    """Refuse an unavailable width."""
-    if width not in _WIDTHS:
-        raise ValueError(suggest(str(width), _WIDTHS, "width"))
-
-
-class Rows(NamedTuple):
+class PredictedRows(NamedTuple):
     """New rows under the models of a method, and the errors to add to their outputs."""
 
     centres: Floats  # (m, K, c)
@@ -224,14 +219,58 @@ class Rows(NamedTuple):
         return cv_quantile(self.centres, self.errors, level, self.weight, self.scale)
 
 
+def rows_of(
+    errors: Errors,
+    method: str,
+    width: str,
+    inflation: Floats | None,
+    centre: Callable[[], Floats],
+    each_fold: Callable[[bool], tuple[Floats, Floats | None]],
+) -> PredictedRows:
+    """New rows and the errors to add to their outputs, whoever computes these.
+
+    Parameters
+    ----------
+    errors : Errors
+        Those of the method.
+    method : {"cv+", "split", "loo"}
+    width : {"auto", "constant"}
+    inflation : ndarray of shape (c,) or None
+        Of leave-one-out errors.
+    centre : callable
+        Gives the outputs ``(m, c)`` of the model.
+    each_fold : callable
+        Gives the outputs ``(m, K, c)`` of the folds and, if asked to, the scale of each.
+    """
+    if width not in _WIDTHS:
+        raise ValueError(suggest(str(width), _WIDTHS, "width"))
+    is_adaptive = width == "auto" and errors.scale is not None
+    values = errors.over_scale(is_adaptive=is_adaptive)
+    if method == "cv+":
+        return PredictedRows(*each_fold(is_adaptive), values, errors.weight)
+    if method == "loo":
+        assert inflation is not None
+        values = values * inflation
+    scale = scale_of(each_fold(True))[:, None] if is_adaptive else None
+    return PredictedRows(centre()[:, None], scale, values, errors.weight)
+
+
+def scale_of(folds: tuple[Floats, Floats | None]) -> Floats:
+    """Scale ``(m, c)`` of new rows: the geometric mean over folds."""
+    _, scale = folds
+    assert scale is not None
+    found: Floats = np.exp(np.log(scale).mean(1))
+    return found
+
+
 def interval_of(
-    rows: Rows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
+    rows: PredictedRows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
 ) -> Floats:
     """Intervals in the user's units, of one coverage or several.
 
     Parameters
     ----------
-    rows : Rows
+    rows : PredictedRows
     errors : Errors
         Behind them.
     coverage : float or sequence of float
@@ -251,7 +290,7 @@ def interval_of(
 
 
 def quantiles_of(
-    rows: Rows,
+    rows: PredictedRows,
     errors: Errors,
     levels: Any,
     decode: Callable[[Floats], Floats],

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators.held_out import Evidence
 
 __all__ = ["Reliability", "fit_temperature", "held_out_temperature", "reliability"]
 
-Floats = npt.NDArray[np.float64]
 
 _RANGE = (np.log(0.02), np.log(50.0))  # of log T
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import ROUNDING, Floats
+from adacap._typing import Floats
+from adacap.tables.columns import ROUNDING
 from adacap.tables.table import Table
 
 __all__ = ["Arrangement", "arrange"]

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from adacap._typing import Floats
 from adacap.core.diagnostics import cook_distance
 from adacap.estimators._capacity_text import as_html, as_text, remarks_of
 from adacap.estimators.settings import Share
 
 __all__ = ["Capacity", "InfluentialRow", "MemberCapacity"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class InfluentialRow(NamedTuple):

@@ -16,11 +16,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators.blending import out_of_fold
 from adacap.estimators.canonical import Index
 from adacap.estimators.dependence import Dependence, dependent_folds
 from adacap.estimators.targets import RegressionCodec
-from adacap.estimators.transforms import Floats, fit_transform
+from adacap.estimators.transforms import fit_transform
 from adacap.members.blend import blend_weights
 from adacap.members.boosting import BoostingSettings, fit_boosting
 from adacap.members.fold_data import FoldData

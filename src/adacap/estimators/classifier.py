@@ -275,11 +275,11 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             held, rule = held
         return {**told, "validation": held, "select_by": rule}
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *rest: Any) -> dict[str, Any]:
+    def _ready(self, X: Any, y: Any, sample_weight: Any, *rest: Any) -> Any:
         told = self._parameters.get("class_weight")
         if told is not None:
             sample_weight = weights_of_classes(told, ClassCodec.check(y), sample_weight)
-        return super()._fit(X, y, sample_weight, *rest)
+        return super()._ready(X, y, sample_weight, *rest)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, in the order of ``classes_``.

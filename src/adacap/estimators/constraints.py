@@ -54,11 +54,12 @@ class Kind:
         return list(self.names() if callable(self.names) else self.names)
 
     def texts(self, value: Any) -> list[str]:
-        """What is accepted in place of a value, in words; of many names the three nearest."""
-        known = self.known
+        """What is accepted in place of a value, in words; of many names those that are near."""
+        known, rest = self.known, []
         if self.text and len(known) > _FEW:
-            known = nearest(value, known, 3, 0.0)
-        names = list(map(repr, known))
+            near = nearest(value, known, 3, 0.5)
+            known, rest = near or known[:3], [] if near else ["…"]
+        names = [*map(repr, known), *rest]
         return [self.text.format(names=", ".join(names))] if self.text else names
 
 

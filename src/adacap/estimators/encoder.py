@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from adacap._typing import Floats
 from adacap.estimators.targets import ClassCodec, RegressionCodec
-from adacap.tables.columns import Floats
+from adacap.exceptions import suggest
 from adacap.tables.encoder import OPTIONS, POLICY_NAMES, Encoder, Matrix
 from adacap.tables.matching import cells_by_plan
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
@@ -248,7 +249,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _check_options(self) -> None:
         if self.policy not in POLICIES:
-            raise ValueError(f"policy must be one of {list(POLICIES)}, got {self.policy!r}.")
+            raise ValueError(suggest(self.policy, POLICIES, "policy"))
         most = self.max_levels
         if not isinstance(most, Integral) or isinstance(most, bool) or int(most) < 2:
             raise ValueError(f"max_levels must be an integer of at least 2, got {most!r}.")

@@ -23,7 +23,7 @@ from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 from adacap.training.callbacks import Callback
 from adacap.training.config import TrainingConfig
 from adacap.training.data import MemberRows, TrainingData
@@ -94,8 +94,10 @@ class BagTraining:
         Members to continue from instead of fresh nets.
     checkpoint : Checkpoint or None
         Where nets that are trained in this process are saved.
-    encoding : Encoded or None
+    encoding : EncodingModule or None
         What ``rows`` were encoded by; the nets then take rows as they were before it.
+    keep_at : tuple of int
+        Iteration to keep of each net, whatever its score; the best one by default.
     """
 
     recipes: tuple[Recipe, ...]
@@ -105,73 +107,73 @@ class BagTraining:
     callbacks: tuple[Callback, ...]
     start_from: tuple[FittedMember, ...] = ()
     checkpoint: Checkpoint | None = None
-    encoding: Encoded | None = None
+    encoding: EncodingModule | None = None
+    keep_at: tuple[int, ...] = ()
 
     def fit(self) -> list[FittedMember]:
         """The bag, in the order of ``members``."""
-        recipes = self.recipes[: len(self.members)]
-        found: dict[int, FittedMember] = {}
-        for i, recipe in enumerate(recipes):
-            turns = range(i, len(self.members), len(recipes))
-            own = [self.members[k] for k in turns]
-            run = self._run(_share_of_time(recipe, len(recipes) - i), turns)
-            if run.refits(own):
-                fitted = replace(run, recipe=_share_of_time(run.recipe, 2)).fit(own)
-                fitted = run.anew(fitted)
-            else:
-                fitted = run.fit(own)
-            found.update(zip(turns, fitted, strict=True))
-        bag = [found[k] for k in range(len(self.members))]
-        return bag if self.encoding is None else encoded(bag, self.encoding)
-
-    def _run(self, recipe: Recipe, turns: range) -> _Run:
-        before = tuple(self.start_from[k] for k in turns) if self.start_from else ()
-        return _Run(recipe, self.rows, self.valid, self.callbacks, before, None, self.checkpoint)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One pass over all members of a recipe."""
-
-    recipe: Recipe
-    rows: Rows
-    valid: Rows | None
-    callbacks: tuple[Callback, ...]
-    start_from: tuple[FittedMember, ...] = ()
-    keep_at: tuple[int, ...] | None = None
-    checkpoint: Checkpoint | None = None
-
-    def fit(self, members: Sequence[MemberRows]) -> list[FittedMember]:
-        reason = self._why_apart(members) if len(members) > 1 else None
+        if len(self.recipes[: len(self.members)]) > 1:
+            return self._encoded(self._in_turn())
+        if self._is_refitted():
+            return self._encoded(self._twice())
+        reason = self._why_apart() if len(self.members) > 1 else None
         if reason is None:
             found: dict[int, FittedMember] = {}
             try:
-                for recipe, group in self._groups(members):
-                    chosen, own = [members[k] for k in group], self.checkpoint
-                    with self._threads(recipe, members, group):
-                        trainer = self._trainer(recipe, members, group)
+                for recipe, group in self._groups():
+                    own = self.checkpoint
+                    with self._threads(recipe, group):
+                        trainer = self._trainer(recipe, group)
                         trained = trainer.run() if own is None else resumed(trainer, own)
-                        frozen = self._frozen(recipe, trained, chosen)
+                        frozen = self._frozen(recipe, trained, group)
                     found.update(zip(group, frozen, strict=True))
-                return [found[k] for k in range(len(members))]
+                return self._encoded([found[k] for k in range(len(self.members))])
             except DivergenceError:
-                if len(members) == 1:
+                if len(self.members) == 1:
                     raise
                 reason = _DIVERGED
-        if self.keep_at is None or reason == _DIVERGED:  # the first pass warned of any other
-            text = f"The {len(members)} nets are trained one by one, since {reason}."
+        if not self.keep_at or reason == _DIVERGED:  # the first pass warned of any other
+            text = f"The {len(self.members)} nets are trained one by one, since {reason}."
             warn_caller(text)
-        return self._apart(members)
+        return self._encoded(self._apart())
 
-    def refits(self, members: Sequence[MemberRows]) -> bool:
+    def _encoded(self, bag: list[FittedMember]) -> list[FittedMember]:
+        return bag if self.encoding is None else encoded(bag, self.encoding)
+
+    def _part(self, turns: Sequence[int], recipe: Recipe) -> BagTraining:
+        """Training of some members by one recipe, on rows as they are."""
+        return replace(
+            self,
+            recipes=(recipe,),
+            members=tuple(self.members[k] for k in turns),
+            start_from=tuple(self.start_from[k] for k in turns) if self.start_from else (),
+            keep_at=tuple(self.keep_at[k] for k in turns) if self.keep_at else (),
+            encoding=None,
+        )
+
+    def _in_turn(self) -> list[FittedMember]:
+        """Members by several recipes."""
+        n = len(self.recipes[: len(self.members)])
+        found: dict[int, FittedMember] = {}
+        for i, recipe in enumerate(self.recipes[:n]):
+            turns = range(i, len(self.members), n)
+            fitted = self._part(turns, _share_of_time(recipe, n - i)).fit()
+            found.update(zip(turns, fitted, strict=True))
+        return [found[k] for k in range(len(self.members))]
+
+    def _is_refitted(self) -> bool:
         """Whether each net is to be trained again on all rows."""
-        return self.recipe.refit_net and self.valid is None and len(members[0].valid) > 0
+        has_hold_out = self.valid is None and len(self.members[0].valid) > 0
+        return self.recipes[0].refit_net and has_hold_out
 
-    def anew(self, fitted: Sequence[FittedMember]) -> list[FittedMember]:
-        """Members trained on all rows, each up to its best iteration."""
+    def _twice(self) -> list[FittedMember]:
+        """Members trained on all rows, each up to the iteration that was best on its hold-out."""
+        every, recipe = range(len(self.members)), replace(self.recipes[0], refit_net=False)
+        fitted = self._part(every, _share_of_time(recipe, 2)).fit()
         everything = torch.arange(len(self.rows.x))
         rows = [replace(old.rows, train=everything, valid=everything[:0]) for old in fitted]
-        again = replace(self, keep_at=tuple(old.best_iter for old in fitted)).fit(rows)
+        last = tuple(old.best_iter for old in fitted)
+        again = replace(self._part(every, recipe), members=tuple(rows), keep_at=last).fit()
         kept = [
             replace(
                 new,
@@ -187,56 +189,51 @@ class _Run:
         is_mixed = any(one is old for one, old in zip(kept, fitted, strict=True))
         return regroup(kept) if is_mixed else kept
 
-    def _why_apart(self, members: Sequence[MemberRows]) -> str | None:
-        recipe = self.recipe
+    def _why_apart(self) -> str | None:
+        recipe = self.recipes[0]
         if not recipe.config.is_elementwise:
             return f"optimizer={recipe.config.optimizer!r} may mix their weights"
         if recipe.backbone.architecture is not None:
             return None
         shape = tuple(self.rows.x.shape[1:])
-        own = [recipe.backbone.build(shape, [m.seed], recipe.factory) for m in members]
+        own = [recipe.backbone.build(shape, [m.seed], recipe.factory) for m in self.members]
         return why_not_stacked([net.member(0).to(self.rows.x.device) for net in own], self.rows.x)
 
-    def _groups(self, members: Sequence[MemberRows]) -> Iterator[tuple[Recipe, list[int]]]:
+    def _groups(self) -> Iterator[tuple[Recipe, list[int]]]:
         """Members of equal sizes, in groups whose activations fit in memory, with their time."""
-        width = self.recipe.backbone.width or 512
+        recipe = self.recipes[0]
+        width = recipe.backbone.width or 512
         sizes: dict[tuple[int, int], list[int]] = {}
-        for k, member in enumerate(members):
+        for k, member in enumerate(self.members):
             sizes.setdefault((len(member.train), len(member.valid)), []).append(k)
         groups: list[list[int]] = []
         for (n_train, _), group in sizes.items():
-            most = max(1, _MOST_TOGETHER // (width * min(n_train, self.recipe.config.batch_size)))
+            most = max(1, _MOST_TOGETHER // (width * min(n_train, recipe.config.batch_size)))
             groups += [group[start : start + most] for start in range(0, len(group), most)]
         for i, group in enumerate(groups):
-            yield _share_of_time(self.recipe, len(groups) - i), group
+            yield _share_of_time(recipe, len(groups) - i), group
 
-    def _apart(self, members: Sequence[MemberRows]) -> list[FittedMember]:
+    def _apart(self) -> list[FittedMember]:
+        n, recipe = len(self.members), replace(self.recipes[0], refit_net=False)
+
         def alone(k: int) -> FittedMember:
-            n_left = len(members) - k if effective_n_jobs() == 1 else 1
-            one = slice(k, k + 1)
-            own = replace(
-                self,
-                recipe=_share_of_time(self.recipe, n_left),
-                start_from=self.start_from[one],
-                keep_at=None if self.keep_at is None else self.keep_at[one],
-            )
+            n_left = n - k if effective_n_jobs() == 1 else 1
+            own = self._part([k], _share_of_time(recipe, n_left))
             with one_thread():
-                return own.fit(members[one])[0]
+                return own.fit()[0]
 
-        results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(len(members)))
+        results: list[FittedMember] = Parallel()(delayed(alone)(k) for k in range(n))
         return results
 
-    def _threads(
-        self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]
-    ) -> AbstractContextManager[None]:
+    def _threads(self, recipe: Recipe, group: list[int]) -> AbstractContextManager[None]:
         """Small nets are trained on one thread: two would mostly wait for each other."""
-        n_rows = min(len(members[group[0]].train), recipe.config.batch_size)
+        n_rows = min(len(self.members[group[0]].train), recipe.config.batch_size)
         n_numbers = len(group) * n_rows * (recipe.backbone.width or 512)
         return one_thread() if n_numbers <= _MOST_ALONE else nullcontext()
 
-    def _trainer(self, recipe: Recipe, members: Sequence[MemberRows], group: list[int]) -> Trainer:
+    def _trainer(self, recipe: Recipe, group: list[int]) -> Trainer:
         """What trains some members as one computation."""
-        chosen = [members[k] for k in group]
+        chosen = [self.members[k] for k in group]
         seen = [_seen_by(recipe.config, member) for member in chosen]
         n_permutations = recipe.n_permutations if recipe.scheme == "adacap" else 0
         valid = self.valid
@@ -251,18 +248,17 @@ class _Run:
                 nets.head.set_lambda(start_lambda(recipe, nets, data))
         objective, config = _objective(recipe, data.seeds), recipe.config
         trainer = Trainer(nets, data, objective, config, recipe.score, self.callbacks)
-        if self.keep_at is not None:
+        if self.keep_at:
             last = [self.keep_at[k] for k in group]
             trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
         return trainer
 
-    def _frozen(
-        self, recipe: Recipe, trained: Trained, members: Sequence[MemberRows]
-    ) -> list[FittedMember]:
+    def _frozen(self, recipe: Recipe, trained: Trained, group: list[int]) -> list[FittedMember]:
         is_new = not self.start_from
         if recipe.scheme == "plain" and is_new:  # a solved head fits no worse than a constant
             warn_of_rise(trained, recipe.config.max_lr)
-        return _freeze(recipe, self.rows, trained, members, self.valid)
+        chosen = [self.members[k] for k in group]
+        return _freeze(recipe, self.rows, trained, chosen, self.valid)
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:

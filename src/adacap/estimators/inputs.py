@@ -14,6 +14,7 @@ import torch
 from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.core.lambda_init import lambda_grid as make_grid
 from adacap.estimators.encoder import TableEncoder
 from adacap.tables.table import Table, read_table
@@ -23,7 +24,6 @@ __all__ = [
     "refuse_other_shape", "row_weights", "usual_torch",
 ]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
 
 _PAPER_GRID = (1e-1, 1e4, 12)
 _PUBLISHED_GRIDS = (1e-1, 1e4, 11), (1e-1, 1e4, 10)  # looked at, and returned

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from adacap._typing import Floats
 from adacap.estimators._capacity_text import lines_of, source_of
 from adacap.estimators.background import Background
 from adacap.estimators.capacity import Capacity
-from adacap.tables.columns import Floats
 
 __all__ = ["Explaining", "Inspection"]
 

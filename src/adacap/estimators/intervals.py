@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from adacap._typing import Floats
 from adacap.estimators.adaptive import LearntWidths, learn_widths
 from adacap.estimators.bag import Bag
 from adacap.estimators.blending import Blended, blend_module
@@ -24,14 +25,15 @@ from adacap.estimators.bounds import (
     Depends,
     Errors,
     IntervalMethod,
-    Rows,
+    PredictedRows,
     WidthMethod,
     check_shares,
-    check_width,
     describe,
     interval_of,
     quantiles_of,
     resolve,
+    rows_of,
+    scale_of,
 )
 from adacap.estimators.dependence import Dependence, group_weights, read_dependence
 from adacap.estimators.held_out import (
@@ -63,7 +65,6 @@ __all__ = [
     "scale_of_rows",
 ]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
 FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
 LOO_INFLATION = 1.33
 """Errors on new rows over leave-one-out errors, measured by ``benchmarks/coverage.py --inflation``.
@@ -164,21 +165,16 @@ def fold_module(estimator: Any, layers: FoldLayers) -> nn.Module:
     return Bag(estimator.members_, layers)
 
 
-def _rows(estimator: Any, X: Any, method: str, width: str) -> Rows:
+def _rows(estimator: Any, X: Any, method: str, width: str) -> PredictedRows:
     data: IntervalData = estimator.intervals_
-    check_width(width)
-    errors = data.errors(method)
-    is_adaptive = width == "auto" and errors.scale is not None
-    values = errors.over_scale(is_adaptive=is_adaptive)
-    if method == "cv+":
-        outputs, scale = _fold_outputs(estimator, X, data, is_adaptive=is_adaptive)
-        return Rows(outputs, scale, values, errors.weight)
-    centre = estimator._outputs(X).astype(np.float64)[:, None]
-    if method == "loo":
-        assert data.inflation is not None
-        values = values * data.inflation
-    scale = scale_of_rows(estimator, X, data)[:, None] if is_adaptive else None
-    return Rows(centre, scale, values, errors.weight)
+    return rows_of(
+        data.errors(method),
+        method,
+        width,
+        data.inflation,
+        lambda: estimator._outputs(X).astype(np.float64),
+        lambda is_adaptive: _fold_outputs(estimator, X, data, is_adaptive=is_adaptive),
+    )
 
 
 def _fold_outputs(
@@ -198,10 +194,7 @@ def _fold_outputs(
 
 def scale_of_rows(estimator: Any, X: Any, data: IntervalData) -> Floats:
     """Scale ``(m, c)`` of new rows: the geometric mean over folds."""
-    _, scale = _fold_outputs(estimator, X, data, is_adaptive=True)
-    assert scale is not None
-    found: Floats = np.exp(np.log(scale).mean(1))
-    return found
+    return scale_of(_fold_outputs(estimator, X, data, is_adaptive=True))
 
 
 def interval(estimator: Any, X: Any, coverage: Any, method: str, width: str = "auto") -> Floats:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
+from adacap._typing import Floats
 from adacap.estimators.choosing import choose_transforms
 from adacap.estimators.dependence import (
     Dependence,
@@ -30,7 +31,6 @@ from adacap.estimators.preprocessing import Preprocessing, encoder_options
 from adacap.estimators.rows import hold_out, merge_rows
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.transforms import TargetTransform, fit_transform
-from adacap.tables.columns import Floats
 from adacap.tables.table import Table, read_texts
 
 __all__ = ["Codec", "Preparation", "Prepared", "Samples", "read_samples"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from adacap.architectures import Architecture
 from adacap.estimators.settings import TUNED
-from adacap.exceptions import did_you_mean, nearest, suggest
+from adacap.exceptions import did_you_mean, few_of, suggest
 from adacap.nn.presets import PRESETS, Preset
 from adacap.training.callbacks import StopAbove
 
@@ -20,6 +20,7 @@ __all__ = [
     "spelled_out",
 ]  # fmt: skip
 
+LIST = "help(adacap.make) says which there are."
 _TEN_MINUTES = 600.0  # for each net
 
 
@@ -120,26 +121,27 @@ _ELSEWHERE = {
 
 
 def refuse_unknown(owner: str, overrides: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse parameters that an estimator does not have, with the nearest that it has.
+    """Refuse parameters that an estimator does not have, with those it has that are near.
 
     Examples
     --------
     >>> refuse_unknown("AdaCapRegressor", {"widht": 3}, ["width", "depth", "max_lr", "scheme"])
     Traceback (most recent call last):
-    TypeError: AdaCapRegressor has no parameter 'widht'. Did you mean 'width'? Nearest: ...
+    TypeError: AdaCapRegressor has no parameter 'widht'. Did you mean 'width'? Known: ...
     >>> refuse_unknown("AdaCapRegressor", {"learning_rate": 0.1}, ["max_lr", "width", "scheme"])
     Traceback (most recent call last):
-    TypeError: AdaCapRegressor has no parameter 'learning_rate'. Use max_lr. Nearest: ...
+    TypeError: AdaCapRegressor has no parameter 'learning_rate'. Use max_lr.
     """
     known = list(known)
     for name in overrides:
         if name in known:
             continue
-        near = nearest(name, known, n=3, cutoff=0.0)
-        hint = did_you_mean(name, known)
         if name in _ELSEWHERE:
-            hint = f" Use {_ELSEWHERE[name]}."
-        raise TypeError(f"{owner} has no parameter {name!r}.{hint} Nearest: {', '.join(near)}.")
+            hint = f"Use {_ELSEWHERE[name]}."
+        else:
+            few = few_of(name, known, "get_params() lists them.")
+            hint = f"{did_you_mean(name, known)} {few}".strip()
+        raise TypeError(f"{owner} has no parameter {name!r}. {hint}")
 
 
 # ------------------------------------------------------------------ what the sources leave open

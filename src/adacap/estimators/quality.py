@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASS_NETS", "CLASS_QUALITIES", "FOURIER", "KINDS_OF_NETS", "LEAST_ROWS", "MANY_ROWS",
-    "MEMBERS", "NETS", "NETS_ALONE", "QUALITIES", "Plan", "is_of_nets", "nets_in", "plan_of",
+    "MEMBERS", "NETS", "NETS_ALONE", "QUALITIES", "MemberPlan", "is_of_nets", "nets_in", "plan_of",
 ]  # fmt: skip
 
 NETS_ALONE = ("nets",)
@@ -96,7 +96,7 @@ def is_of_nets(member: str) -> bool:
     return member.partition(":")[0] in KINDS_OF_NETS
 
 
-class Plan(NamedTuple):
+class MemberPlan(NamedTuple):
     """Quality and members of a fit."""
 
     quality: str
@@ -115,7 +115,7 @@ class Plan(NamedTuple):
 
 def plan_of(
     estimator: AdaCapBase, n_rows: int, *, is_table: bool = True, has_validation_rows: bool = False
-) -> Plan:
+) -> MemberPlan:
     """What ``quality`` means in a fit on this many different rows.
 
     ``"auto"`` is the blend of ``"balanced"``, unless a parameter that describes nets is given: then
@@ -156,13 +156,13 @@ def plan_of(
             f"cannot be done {reason}. Use quality='nets' for a bag of nets alone."
         )
     if reason or n_rows < LEAST_ROWS or tuple(members) == NETS_ALONE:
-        return Plan("nets", NETS_ALONE)
-    plan = Plan(name, tuple(members))
+        return MemberPlan("nets", NETS_ALONE)
+    plan = MemberPlan(name, tuple(members))
     _refuse_without_effect(estimator, plan)
     return plan
 
 
-def nets_in(estimator: AdaCapBase, plan: Plan, n_rows: int) -> Mapping[str, Any]:
+def nets_in(estimator: AdaCapBase, plan: MemberPlan, n_rows: int) -> Mapping[str, Any]:
     """What ``"auto"`` means for the nets of a blend, where they differ from nets alone."""
     if not plan.is_blend:
         return {}
@@ -188,7 +188,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _refuse_without_effect(estimator: AdaCapBase, plan: Plan) -> None:
+def _refuse_without_effect(estimator: AdaCapBase, plan: MemberPlan) -> None:
     """Refuse parameters of nets where no net would use them."""
     if any(member.partition(":")[0] == "nets" for member in plan.members):
         return

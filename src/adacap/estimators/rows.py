@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.canonical import Index, arrange
 from adacap.exceptions import did_you_mean
-from adacap.tables.columns import Floats
 from adacap.tables.table import Table
 
 __all__ = [

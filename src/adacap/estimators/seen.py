@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.preparing import Prepared
 from adacap.estimators.rows import row_keys
-from adacap.tables.columns import Floats
 from adacap.tables.summaries import TableSummary, summarise
 
 __all__ = ["LIMITS", "Axes", "Seen", "refuse_seen", "see"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.bounds import Errors, class_sets, describe_sets
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.intervals import (
@@ -27,8 +28,6 @@ from adacap.estimators.intervals import (
 from adacap.estimators.targets import ClassCodec
 
 __all__ = ["SetData", "class_scores", "predict_set"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

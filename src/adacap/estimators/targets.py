@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
+from adacap._typing import Floats
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
 from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked
@@ -21,7 +22,6 @@ from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
 
-Floats = npt.NDArray[np.float64]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _LEAST_SHARE = 1e-6  # deviation over distance of the farthest row

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from adacap._typing import Floats
 
 __all__ = ["TRANSFORMS", "TargetTransform", "fit_transform"]
 
-Floats = npt.NDArray[np.float64]
 TRANSFORMS = ("none", "log", "yeo-johnson")
 _N_ERRORS = 21  # quantiles of the errors that predictions are averaged over
 _MOST_EXPONENT = 600.0  # whose power is a number

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from adacap.explain.evaluating import Evaluator, Floats, Link, Matrix, cells_of, row_labels
+from adacap._typing import Floats
+from adacap.explain.evaluating import Evaluator, Link, Matrix, cells_of, row_labels
 from adacap.nn.predictors import Blend, Frozen
 from adacap.predictors import Linear
 from adacap.text import table_lines

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from adacap._typing import Floats
 from adacap.estimators.dependence import read_dependence
-from adacap.explain.evaluating import Evaluator, Floats, Matrix
+from adacap.explain.evaluating import Evaluator, Matrix
 from adacap.text import plus_minus, table_lines
 
 __all__ = ["Importance", "permutation_importance"]

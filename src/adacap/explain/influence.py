@@ -11,8 +11,9 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators.blending import BUDGETS, Part
-from adacap.explain.evaluating import Evaluator, Floats, row_labels
+from adacap.explain.evaluating import Evaluator, row_labels
 from adacap.explain.leaving_out import boosting_moves, kernel_moves, linear_moves, net_moves
 from adacap.explain.training_rows import TrainingRows, training_rows
 from adacap.nn.predictors import Frozen

@@ -8,7 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from adacap.explain.evaluating import Evaluator, Floats, Matrix
+from adacap._typing import Floats
+from adacap.explain.evaluating import Evaluator, Matrix
 
 __all__ = ["Interaction", "interactions"]
 

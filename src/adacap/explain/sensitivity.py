@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap.explain.evaluating import Evaluator, Floats, Matrix
+from adacap._typing import Floats
+from adacap.explain.evaluating import Evaluator, Matrix
 
 __all__ = ["sensitivity", "shares_of"]
 

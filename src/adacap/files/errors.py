@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from adacap import exceptions
 from adacap.exceptions import AdaCapError
 
 __all__ = ["FileError", "MissingFileError", "need", "need_arrow", "readable"]
@@ -23,19 +23,8 @@ class MissingFileError(AdaCapError, FileNotFoundError):
 
 
 def need(module: str, what: str) -> Any:
-    """Module of an optional package, or an error that says how to get it.
-
-    Examples
-    --------
-    >>> need("no_such_reader", "Reading stone tablets")
-    Traceback (most recent call last):
-    ImportError: Reading stone tablets needs no_such_reader. Run: pip install 'adacap[files]'
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(f"{what} needs {package}. Run: pip install 'adacap[files]'") from error
+    """Module of an optional package that reads or writes files; see ``exceptions.need``."""
+    return exceptions.need(module, what, "adacap[files]")
 
 
 def need_arrow() -> Any:

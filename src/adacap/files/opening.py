@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, need, need_arrow, readable
+from adacap.files.errors import FileError, MissingFileError, need, need_arrow, readable
 from adacap.files.formats import find_format
 from adacap.files.sniff import TextOptions, column_names, title_lines
 from adacap.files.source import MemorySource, Source
@@ -77,7 +77,7 @@ def _parts(path: Path) -> list[tuple[Path, dict[str, Any]]]:
     datasets = need("pyarrow.dataset", "Reading a folder of Parquet files")
     files = [str(file) for file in sorted(path.rglob("*.parquet")) if _is_visible(file, path)]
     if not files:
-        raise FileError(f"The folder {path} holds no file that ends in .parquet.")
+        raise MissingFileError(f"The folder {path} holds no file that ends in .parquet.")
     with readable(path, "folder of Parquet files"):
         found = datasets.dataset(
             files, format="parquet", partitioning="hive", partition_base_dir=str(path)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp, softmax
 
+from adacap._typing import Floats
+
 __all__ = ["SHRINKAGE", "blend_weights", "class_weights", "log_loss"]
 
-Floats = npt.NDArray[np.float64]
 
 SHRINKAGE = 0.02
 """Pull toward equal weights, in units of the smallest member's squared error."""

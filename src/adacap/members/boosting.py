@@ -21,7 +21,7 @@ from adacap.predictors import SymmetricTrees
 
 __all__ = ["BoostingSettings", "Questions", "fit_boosting"]
 
-Floats = npt.NDArray[np.floating]
+Numbers = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class Questions(NamedTuple):
         return cls(column, threshold, (x[:, column] > threshold).to(x.dtype))
 
 
-def _thresholds(values: Floats, most: int) -> Floats:
+def _thresholds(values: Numbers, most: int) -> Numbers:
     different = np.unique(values)
-    between: Floats = (different[1:] + different[:-1]) / 2
+    between: Numbers = (different[1:] + different[:-1]) / 2
     if len(between) <= most:
         return between
     wanted = np.quantile(values, np.linspace(0, 1, most + 2)[1:-1], method="nearest")
     places = np.searchsorted(different, wanted).clip(0, len(between) - 1)
-    found: Floats = between[np.unique(places)]
+    found: Numbers = between[np.unique(places)]
     return found
 
 

@@ -14,17 +14,18 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_X_y
 
-from adacap.model_selection.labels import Floats, Index
+from adacap._typing import Floats
+from adacap.model_selection.labels import Index
 from adacap.model_selection.losses import Loss
 from adacap.model_selection.spectrum import decompose
 
-__all__ = ["LabelFits", "fit_label_sets", "ridge_shortcut"]
+__all__ = ["LabelSetFits", "fit_label_sets", "ridge_shortcut"]
 
 Candidate = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class LabelFits:
+class LabelSetFits:
     """In-sample losses (n_candidates, 1 + T), true labels first, and seconds per candidate."""
 
     losses: Floats
@@ -42,7 +43,7 @@ def fit_label_sets(
     *,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> LabelFits:
+) -> LabelSetFits:
     """Fit every candidate on every label set; fit parameters stay with their rows of X."""
     label_sets = [y, *(y[rows] for rows in permutations)]
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
@@ -51,7 +52,7 @@ def fit_label_sets(
         for labels in label_sets
     )
     table = np.array(results).reshape(len(candidates), len(label_sets), 2)
-    return LabelFits(table[..., 0], table[..., 1].sum(1))
+    return LabelSetFits(table[..., 0], table[..., 1].sum(1))
 
 
 def _fit_one(
@@ -75,7 +76,7 @@ def ridge_shortcut(
     permutations: Index,
     loss: Loss,
     params: Mapping[str, Any],
-) -> LabelFits | None:
+) -> LabelSetFits | None:
     """The same losses from one decomposition, where the estimator is ridge and only λ varies.
 
     None where that would not be exact: other settings vary, a solver iterates, coefficients
@@ -102,4 +103,4 @@ def ridge_shortcut(
     if loss.name == "rmse":
         losses = np.sqrt(losses)
     seconds = (perf_counter() - start) / len(candidates)
-    return LabelFits(losses, np.full(len(candidates), seconds))
+    return LabelSetFits(losses, np.full(len(candidates), seconds))

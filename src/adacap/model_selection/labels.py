@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LabelSets", "MergedRows", "as_generator", "draw_orders", "make_sets", "merge"]
+from adacap._typing import Floats
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["DistinctRows", "LabelSets", "as_generator", "draw_orders", "make_sets", "merge"]
+
 Index = npt.NDArray[np.intp]
 
 
@@ -53,7 +54,7 @@ def draw_orders(n_rows: int, n_permutations: Any, rng: np.random.Generator) -> I
 
 
 @dataclass(frozen=True)
-class MergedRows:
+class DistinctRows:
     """Different rows in canonical order; ``weight`` is None where all weigh 1."""
 
     X: Floats
@@ -61,7 +62,7 @@ class MergedRows:
     weight: Floats | None
 
 
-def merge(X: Floats, Y: Floats, weight: Floats | None) -> MergedRows:
+def merge(X: Floats, Y: Floats, weight: Floats | None) -> DistinctRows:
     """Drop rows of weight 0, merge equal ones, order by target and then by features.
 
     Ordering by value keeps the order, and so the permuted labels of a seed, when the targets are
@@ -91,7 +92,7 @@ def merge(X: Floats, Y: Floats, weight: Floats | None) -> MergedRows:
     new[tied] = (X[tied] != X[tied + 1]).any(1)
     first = np.flatnonzero(np.concatenate([np.ones(min(1, len(X)), dtype=bool), new]))
     w = np.add.reduceat(w, first) if len(first) else w
-    return MergedRows(X[first], Y[first], None if (w == 1).all() else w)
+    return DistinctRows(X[first], Y[first], None if (w == 1).all() else w)
 
 
 @dataclass(frozen=True)

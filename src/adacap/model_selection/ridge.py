@@ -9,7 +9,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from adacap.model_selection.labels import Floats, as_generator, draw_orders, merge
+from adacap._typing import Floats
+from adacap.model_selection.labels import as_generator, draw_orders, merge
 from adacap.model_selection.losses import one_of
 from adacap.model_selection.signal import (
     Noise,

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
+from adacap._typing import Floats
 from adacap.model_selection.label_fits import fit_label_sets
-from adacap.model_selection.labels import Floats, as_generator, draw_orders
+from adacap.model_selection.labels import as_generator, draw_orders
 from adacap.model_selection.losses import Loss, resolve_loss
 from adacap.model_selection.signal import announce, is_doubtful, selection_p_value
 

@@ -16,7 +16,12 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from adacap.model_selection.label_fits import Candidate, LabelFits, fit_label_sets, ridge_shortcut
+from adacap.model_selection.label_fits import (
+    Candidate,
+    LabelSetFits,
+    fit_label_sets,
+    ridge_shortcut,
+)
 from adacap.model_selection.labels import as_generator, draw_orders
 from adacap.model_selection.losses import resolve_loss
 from adacap.model_selection.score import check_labels, summarise
@@ -249,7 +254,7 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _table(candidates: Sequence[Candidate], fits: LabelFits) -> dict[str, Any]:
+def _table(candidates: Sequence[Candidate], fits: LabelSetFits) -> dict[str, Any]:
     """Results as columns; a parameter that a candidate does not set is masked."""
     true, permuted = fits.losses[:, 0], fits.losses[:, 1:]
     columns: dict[str, Any] = {"params": list(candidates)}

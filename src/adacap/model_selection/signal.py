@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adacap.model_selection.labels import Floats
+from adacap._typing import Floats
 from adacap.model_selection.spectrum import Spectrum
 
 __all__ = [

@@ -23,9 +23,22 @@ import numpy.typing as npt
 from adacap.exceptions import ModelFileError
 
 __all__ = [
-    "DESCRIPTION", "FORMAT", "FORMAT_VERSION", "MOST_TEXT", "WEIGHTS", "Json", "Parts", "Tensors",
+    "DESCRIPTION",
+    "FORMAT",
+    "FORMAT_VERSION",
+    "MOST_TEXT",
+    "WEIGHTS",
+    "ArchiveParts",
+    "Json",
+    "Tensors",
     "read",
-    "read_tensors", "refuse", "refusing", "require", "shown", "unique_names", "write",
+    "read_tensors",
+    "refuse",
+    "refusing",
+    "require",
+    "shown",
+    "unique_names",
+    "write",
 ]  # fmt: skip
 
 Json: TypeAlias = dict[str, Any]
@@ -115,7 +128,7 @@ def write(
         archive.comment = signature
 
 
-class Parts(NamedTuple):
+class ArchiveParts(NamedTuple):
     """What a zip holds: the description as it is written, safetensors, its comment."""
 
     text: bytes
@@ -123,7 +136,7 @@ class Parts(NamedTuple):
     comment: bytes
 
 
-def read(path: str | os.PathLike[str]) -> Parts:
+def read(path: str | os.PathLike[str]) -> ArchiveParts:
     """The parts of a file.
 
     Raises
@@ -141,7 +154,7 @@ def read(path: str | os.PathLike[str]) -> Parts:
     with refusing("the zip file is damaged", *_BAD_ZIP):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(archive.infolist(), len(content))
-            return Parts(archive.read(DESCRIPTION), archive.read(WEIGHTS), archive.comment)
+            return ArchiveParts(archive.read(DESCRIPTION), archive.read(WEIGHTS), archive.comment)
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:

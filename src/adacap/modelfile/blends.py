@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
 
-from adacap.encodings import Bins, Ranks
+from adacap.encodings import ENCODING_TYPES
 from adacap.estimators.quality import KINDS_OF_NETS, NETS_ALONE
 from adacap.estimators.settings import Settings
 from adacap.modelfile.archive import Json, require
 from adacap.modelfile.nets import NetGroup
 from adacap.modelfile.predictors import PredictorGroup
-from adacap.predictors import Forest, Kernel, Linear, SymmetricTrees
+from adacap.predictors import PREDICTOR_TYPES
 
 __all__ = ["Group", "Weighed", "check_blend"]
 
 Group: TypeAlias = NetGroup | PredictorGroup
-
-_PREDICTORS: Mapping[str, tuple[type, ...]] = {
-    "kernel": (Kernel,),
-    "boosting": (SymmetricTrees, Forest),
-    "trees": (Forest,),
-    "ridge": (Linear,),
-}
-_ENCODINGS: Mapping[str, type] = {"": type(None), "rank": Ranks, "bins": Bins}
-
 
 _MOST_TIMES = 1e6  # that a member counts; weights of a blend are near 1
 
@@ -93,10 +85,10 @@ def _check_part(part: Json, groups: Sequence[Any], n_folds: int) -> None:
         fits = len(groups) > 0 and all(isinstance(group, NetGroup) for group in groups)
     else:
         fits = len(groups) == 1 and isinstance(groups[0], PredictorGroup)
-        fits = fits and isinstance(groups[0].predictor, _PREDICTORS[kind])
+        fits = fits and isinstance(groups[0].predictor, PREDICTOR_TYPES[kind])
     for group in groups:
         own = None if group.encoding is None else group.encoding.encoding
-        fits = fits and isinstance(own, _ENCODINGS[encoding])
+        fits = fits and isinstance(own, ENCODING_TYPES.get(encoding, NoneType))
     require(fits, f"the groups of member {part['name']} do not make such a member.")
     n_models = sum(group.n_members for group in groups)
     fits = n_models == n_folds

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.quality import FOURIER
 from adacap.estimators.settings import Settings
 from adacap.estimators.transforms import TargetTransform
@@ -44,7 +45,6 @@ from adacap.modelfile.schema import check, parse
 from adacap.modelfile.seen import take_seen
 from adacap.modelfile.signing import Key, check_signature
 from adacap.predictors import Forest
-from adacap.tables.columns import Floats
 from adacap.tables.encoder import Encoder
 from adacap.tables.plan import Cells, ColumnPlan, Part
 from adacap.tables.words import Words

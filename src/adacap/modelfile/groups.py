@@ -26,7 +26,7 @@ from adacap.modelfile.predictors import describe as describe_one
 from adacap.nn.adapter import Stacked
 from adacap.nn.linear import LinearHead
 from adacap.nn.modules import Backbone, Nets, TikhonovHead
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 
 __all__ = ["WRITERS", "NetsInFile", "PredictorsInFile", "as_torch"]
 
@@ -116,7 +116,7 @@ class NetsInFile:
             for name, array in stored.items()
             if not name.startswith(_ENCODING_PREFIX)
         }
-        before = None if encoding is None else Encoded(encoding).to(device)
+        before = None if encoding is None else EncodingModule(encoding).to(device)
         inside = self._within(before)
         output = LinearHead.of(own.pop("output.weight"), own.pop("output.bias"))
         saved = own.pop("probe", None)
@@ -129,7 +129,7 @@ class NetsInFile:
             inside._check_probe(backbone, saved, output.weight.shape[1])
         return Group(nets, output.to(device).eval(), before), spec
 
-    def _within(self, encoding: Encoded | None) -> NetsInFile:
+    def _within(self, encoding: EncodingModule | None) -> NetsInFile:
         """The same for rows that went through an encoding."""
         return self if encoding is None else NetsInFile((encoding.encoding.d_out,))
 
@@ -184,7 +184,7 @@ class PredictorsInFile:
 
     def restore(self, group: PredictorGroup, device: torch.device) -> Frozen:
         """A group from what was checked on NumPy."""
-        before = None if group.encoding is None else Encoded(group.encoding)
+        before = None if group.encoding is None else EncodingModule(group.encoding)
         return Frozen(group.predictor, group.arrays, before).to(device).eval()
 
 
@@ -192,7 +192,7 @@ WRITERS: dict[str, Any] = {"nets": NetsInFile, "predictor": PredictorsInFile}
 """Kinds of groups of members that a file may hold, by name, each as it is on torch."""
 
 
-def _encoding_tensors(encoding: Encoded | None) -> dict[str, Tensor]:
+def _encoding_tensors(encoding: EncodingModule | None) -> dict[str, Tensor]:
     return {} if encoding is None else _tensors(pack(*encoding.fitted), _ENCODING_PREFIX)
 
 

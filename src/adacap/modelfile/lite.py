@@ -9,9 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.bounds import (
     IntervalMethod,
-    Rows,
+    PredictedRows,
     WidthMethod,
     check_shares,
     class_sets,
@@ -23,7 +24,6 @@ from adacap.modelfile.contents import Classes, ModelFile, Numbers, read_model
 from adacap.modelfile.lite_intervals import LiteIntervals, LiteSets
 from adacap.modelfile.numpy_operations import sigmoid
 from adacap.modelfile.signing import Key
-from adacap.tables.columns import Floats
 from adacap.tables.encoder import Encoder
 from adacap.tables.table import read_table
 
@@ -179,7 +179,7 @@ class LiteRegressor(_LiteModel):
         """What ``method="auto"`` resolves to: split, cv+ or loo."""
         return self.intervals_.resolve("auto")
 
-    def _rows(self, X: Any, method: str, width: str) -> tuple[Any, Rows]:
+    def _rows(self, X: Any, method: str, width: str) -> tuple[Any, PredictedRows]:
         name = self.intervals_.resolve(method)
         return name, self.intervals_.rows(self._chunks(X), self._outputs_of, name, width)
 

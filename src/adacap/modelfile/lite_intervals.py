@@ -8,14 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adacap.estimators.bounds import Errors, Rows, check_width, describe, describe_sets, resolve
+from adacap._typing import Floats
+from adacap.estimators.bounds import (
+    Errors,
+    PredictedRows,
+    describe,
+    describe_sets,
+    resolve,
+    rows_of,
+)
 from adacap.modelfile.archive import Tensors
 from adacap.modelfile.contents import ModelFile, Numbers
 from adacap.modelfile.evidence import errors_in, formula_in
 from adacap.modelfile.nets import NetGroup
 from adacap.modelfile.numpy_operations import NumpyOperations
 from adacap.modelfile.predictors import PredictorGroup, encoded
-from adacap.tables.columns import Floats
 from adacap.widths import Widths
 
 __all__ = ["LiteFolds", "LiteIntervals", "LiteSets", "promise"]
@@ -150,7 +157,7 @@ class LiteIntervals:
         outputs: Callable[[Floats], Floats],
         method: str,
         width: str,
-    ) -> Rows:
+    ) -> PredictedRows:
         """New rows and the errors to add to their outputs.
 
         Parameters
@@ -161,36 +168,29 @@ class LiteIntervals:
             From a chunk to the outputs ``(n, c)`` of the model.
         method, width : str
         """
-        check_width(width)
-        errors = self.errors(method)
-        is_adaptive = width == "auto" and errors.scale is not None
-        values = errors.over_scale(is_adaptive=is_adaptive)
-        if method == "cv+":
-            found = [self._each_fold(x, is_adaptive) for x in chunks]
-        else:
-            found = [self._at_once(x, outputs, is_adaptive) for x in chunks]
-        if method == "loo":
-            assert self.inflation is not None
-            values = values * self.inflation
-        centres = np.concatenate([centre for centre, _ in found])
-        scale = np.concatenate([one for _, one in found]) if is_adaptive else None
-        return Rows(centres, scale, values, errors.weight)
+        return rows_of(
+            self.errors(method),
+            method,
+            width,
+            self.inflation,
+            lambda: np.concatenate([outputs(x) for x in chunks]),
+            lambda is_adaptive: self._each_fold(chunks, is_adaptive),
+        )
 
-    def _each_fold(self, x: Floats, is_adaptive: bool) -> tuple[Floats, Any]:
+    def _each_fold(
+        self, chunks: Sequence[Floats], is_adaptive: bool
+    ) -> tuple[Floats, Floats | None]:
+        """Outputs and scale ``(m, K, c)`` of new rows under each fold."""
         assert self.folds is not None
-        outputs = self.folds.outputs(x)
+        outputs = [self.folds.outputs(x) for x in chunks]
         if not is_adaptive:
-            return outputs, None
+            return np.concatenate(outputs), None
         assert self.widths is not None
         assert self.trees is not None
-        return outputs, self.widths.scale(outputs, _each(self.trees, x).transpose(1, 0, 2))
-
-    def _at_once(self, x: Floats, outputs: Any, is_adaptive: bool) -> tuple[Floats, Any]:
-        centre = outputs(x)[:, None]
-        if not is_adaptive:
-            return centre, None
-        _, scale = self._each_fold(x, is_adaptive)
-        return centre, np.exp(np.log(scale).mean(1, keepdims=True))
+        sizes = [_each(self.trees, x).transpose(1, 0, 2) for x in chunks]
+        pairs = zip(outputs, sizes, strict=True)
+        scale = [self.widths.scale(centre, size) for centre, size in pairs]
+        return np.concatenate(outputs), np.concatenate(scale)
 
 
 @dataclass(frozen=True, eq=False)

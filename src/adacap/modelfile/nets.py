@@ -13,13 +13,13 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.architectures import BACKBONES, Architecture, restore
 from adacap.encodings import FittedEncoding
 from adacap.layers import Layer, Residual, run, tensors
 from adacap.modelfile.archive import Tensors, refusing, require, shown
 from adacap.modelfile.numpy_operations import NumpyOperations, sigmoid
 from adacap.modelfile.predictors import Facts, PredictorGroup, encoded, read_encoding
-from adacap.tables.columns import Floats
 
 __all__ = [
     "GROUPS", "Facts", "NetGroup", "NumpyOperations", "Option", "PredictorGroup", "sigmoid",

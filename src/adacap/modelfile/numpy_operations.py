@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.predictors import LEAST_SHARE
-from adacap.tables.columns import Floats
 
 __all__ = ["NumpyOperations", "sigmoid"]
 

@@ -13,19 +13,19 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adacap.encodings import Bins, Encoding, FittedEncoding, Ranks
+from adacap._typing import Floats
+from adacap.encodings import ENCODING_TYPES, Encoding, FittedEncoding
 from adacap.modelfile.archive import Json, Tensors, require, shown
 from adacap.modelfile.numpy_operations import NumpyOperations
-from adacap.predictors import LINKS, Forest, Kernel, Linear, Predictor, SymmetricTrees
-from adacap.tables.columns import Floats
+from adacap.predictors import LINKS, PREDICTOR_TYPES, Forest, Predictor, SymmetricTrees
 
 __all__ = ["Facts", "PredictorGroup", "describe", "encoded", "pack", "read_encoding"]
 
 Described: TypeAlias = Encoding | Predictor
 
-_ENCODINGS: dict[str, Any] = {kind.__name__: kind for kind in (Ranks, Bins)}
+_ENCODINGS: dict[str, Any] = {kind.__name__: kind for kind in ENCODING_TYPES.values()}
 _PREDICTORS: dict[str, Any] = {
-    kind.__name__: kind for kind in (Linear, Kernel, SymmetricTrees, Forest)
+    kind.__name__: kind for kinds in PREDICTOR_TYPES.values() for kind in kinds
 }
 _LEAST = {"n_ramps": 0, "depth": 0}  # of a field; 1 of any other
 _MOST = 2**40  # of any; tensors are checked against it before anything is allocated

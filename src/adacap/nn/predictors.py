@@ -14,7 +14,7 @@ from adacap.encodings import Encoding, FittedEncoding
 from adacap.nn.modules import TorchOperations
 from adacap.predictors import LEAST_SHARE, Predictor
 
-__all__ = ["Blend", "Encoded", "Frozen", "MemberTorchOperations"]
+__all__ = ["Blend", "EncodingModule", "Frozen", "MemberTorchOperations"]
 
 _FIRST_LEAVES = 5  # steps down a tree before which few rows arrive
 
@@ -120,14 +120,14 @@ class _Arrays(nn.Module):
         return getattr(self, name)  # type: ignore[no-any-return]
 
 
-class Encoded(nn.Module):
+class EncodingModule(nn.Module):
     """An encoding as a module: rows ``(n, d)`` in, encoded rows out.
 
     Examples
     --------
     >>> from adacap.encodings import fit_encoding
     >>> x = torch.tensor([[0.0], [1.0], [2.0], [9.0]])
-    >>> Encoded(fit_encoding("rank", x.numpy()))(x).flatten().numpy().round(2)
+    >>> EncodingModule(fit_encoding("rank", x.numpy()))(x).flatten().numpy().round(2)
     array([-1.36, -0.38,  0.38,  1.36], dtype=float32)
     """
 
@@ -154,7 +154,7 @@ class Frozen(nn.Module):
         self,
         predictor: Predictor,
         arrays: Mapping[str, Any],
-        encoding: Encoded | None = None,
+        encoding: EncodingModule | None = None,
     ) -> None:
         super().__init__()
         self.predictor = predictor

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from adacap.exceptions import suggest
 from adacap.files.atomic import write_text
 from adacap.page.embed import asset, compact, embed_json, escape
 from adacap.page.table import Column, Table
@@ -99,9 +100,7 @@ class Section:
         whole = figure if isinstance(figure, Mapping) else figure.to_plotly_json()
         for trace in whole["data"]:
             if trace.get("type", "scatter") not in _TRACES:
-                raise ValueError(
-                    f"A page draws traces of the types {', '.join(_TRACES)}, got {trace['type']!r}."
-                )
+                raise ValueError(suggest(trace["type"], _TRACES, "type of trace on a page:"))
         layout = {key: item for key, item in whole.get("layout", {}).items() if key != "template"}
         name = self._page.data(
             f"chart-{len(self._page)}", {"data": whole["data"], "layout": layout}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.estimators.calibration import Reliability
 from adacap.explain.importance import Importance
 from adacap.report.prediction_figures import (
@@ -30,7 +31,6 @@ from adacap.text import number
 __all__ = ["Chart", "chart", "fit_paths_chart", "scores_chart"]
 
 Chart = dict[str, Any]
-Floats = npt.NDArray[np.float64]
 
 GREY = "#8a93a0"  # readable on white and on black
 _MOST_POINTS = 1500

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adacap.estimators.calibration import Reliability
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import need
 from adacap.explain import Effect, Explanation, Importance
 from adacap.report.prediction_figures import (
     Confusion,
@@ -48,7 +48,7 @@ IntervalCoverage, Importance, Effect, Explanation, Confusion, Roc or Reliability
 
     Raises
     ------
-    AdaCapError
+    MissingPackageError
         If matplotlib is not installed.
     TypeError
         If this is not a figure's numbers.
@@ -62,14 +62,8 @@ IntervalCoverage, Importance, Effect, Explanation, Confusion, Roc or Reliability
     'predicted'
     """
     if ax is None:
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise AdaCapError(
-                "Drawing needs matplotlib, which is not installed. Install it: "
-                "pip install 'adacap[report]'."
-            ) from error
-        ax = Figure(figsize=(6, 4), layout="constrained").add_subplot()
+        figure = need("matplotlib.figure", "Drawing", "adacap[report]")
+        ax = figure.Figure(figsize=(6, 4), layout="constrained").add_subplot()
     _draw(numbers, ax, **options)
     return ax
 

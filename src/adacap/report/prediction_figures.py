@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
+from adacap._typing import Floats
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 
 __all__ = [
@@ -25,8 +26,6 @@ __all__ = [
     "residuals",
     "roc",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

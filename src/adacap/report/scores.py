@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn import metrics
 from sklearn.utils.validation import check_is_fitted
 
+from adacap._typing import Floats
 from adacap.comparison import baselines, score_shares
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import read_input
@@ -27,7 +28,6 @@ __all__ = [
     "sorted_scores",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 MOST_TRAIN = 20_000  # rows that baselines are trained on at most
 

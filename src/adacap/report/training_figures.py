@@ -11,6 +11,7 @@ from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
+from adacap._typing import Floats
 from adacap.training.history import History
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "weight_clusters",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _LOSSES = {
     "rmse": "RMSE, in SDs of the target",

@@ -18,12 +18,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Array, Floats
+
 __all__ = [
     "ROUNDING",
-    "Array",
     "Codes",
     "Column",
-    "Floats",
     "Kind",
     "as_array",
     "infinity_error",
@@ -38,9 +38,7 @@ __all__ = [
 ]
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
-Array: TypeAlias = npt.NDArray[Any]
 Codes: TypeAlias = npt.NDArray[np.int32]
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)  # deviation over mean that counts as no deviation
 _MISSING_TYPES = {"NAType", "NaTType"}  # pandas.NA, pandas.NaT: recognised without pandas

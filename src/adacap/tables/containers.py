@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adacap._typing import Array
 from adacap.tables.columns import (
-    Array,
     Column,
     place_of,
     read_column,

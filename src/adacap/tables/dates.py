@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 
 __all__ = ["FoundDates", "find_format", "has_date_parts", "read_dates"]
 

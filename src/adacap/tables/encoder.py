@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.plan import Cells, ColumnPlan, Number, soft_clip
 from adacap.tables.table import Table, row_chunks

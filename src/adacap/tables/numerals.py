@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 
-__all__ = ["MISSING_WORDS", "Convention", "Found", "find_convention", "is_word_for_missing"]
+__all__ = ["MISSING_WORDS", "Convention", "FoundNumbers", "find_convention", "is_word_for_missing"]
 
 MISSING_WORDS = frozenset(
     (
@@ -126,7 +126,7 @@ class Convention:
         return ", ".join(words)
 
 
-class Found(NamedTuple):
+class FoundNumbers(NamedTuple):
     """What was found about a column.
 
     ``share`` of the present cells are numbers under ``convention``; ``why_not`` says why they are
@@ -156,7 +156,7 @@ def is_word_for_missing(cell: str) -> bool:
     return cell.strip().translate(_SAME_SIGNS).casefold() in MISSING_WORDS
 
 
-def find_convention(cells: Sequence[str], counts: npt.NDArray[np.intp]) -> Found | None:
+def find_convention(cells: Sequence[str], counts: npt.NDArray[np.intp]) -> FoundNumbers | None:
     """The convention under which most cells are numbers; None if no cell looks like one.
 
     Parameters
@@ -186,7 +186,7 @@ def find_convention(cells: Sequence[str], counts: npt.NDArray[np.intp]) -> Found
     convention = Convention(*best, unit)
     values = convention._numbers(apart)
     share = float(counts[~np.isnan(values)].sum()) / total
-    return Found(convention, values, share, _why_not(used, total), _doubt(sums, best, used))
+    return FoundNumbers(convention, values, share, _why_not(used, total), _doubt(sums, best, used))
 
 
 def _candidates(used: Sequence[tuple[_Parts, int]]) -> list[tuple[str, str]]:

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Codes, Column, Floats, Kind
+from adacap._typing import Floats
+from adacap.tables.columns import Codes, Column, Kind
 from adacap.tables.readings import Reading
 from adacap.tables.words import Words
 

@@ -14,7 +14,8 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from adacap.tables.columns import ROUNDING, Floats
+from adacap._typing import Floats
+from adacap.tables.columns import ROUNDING
 from adacap.tables.plan import (
     Binary,
     Cells,

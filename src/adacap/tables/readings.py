@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Codes, Column, Floats, Kind
+from adacap._typing import Floats
+from adacap.tables.columns import Codes, Column, Kind
 from adacap.tables.dates import FoundDates, find_format, has_date_parts, read_dates
-from adacap.tables.numerals import Convention, Found, find_convention, is_word_for_missing
+from adacap.tables.numerals import Convention, FoundNumbers, find_convention, is_word_for_missing
 
 __all__ = ["MISSING", "Reading", "check_read_text", "find_reading", "find_readings"]
 
@@ -216,7 +217,7 @@ def _present(column: Column) -> tuple[list[str], npt.NDArray[np.intp], npt.NDArr
     return [column.levels[k] for k in at], counts[index], index
 
 
-def _of_numbers(found: Found, cells: list[str], counts: npt.NDArray[np.intp]) -> Reading:
+def _of_numbers(found: FoundNumbers, cells: list[str], counts: npt.NDArray[np.intp]) -> Reading:
     n_bad, bad = _bad(found.values, cells, counts)
     how = found.convention
     return Reading(
@@ -239,7 +240,10 @@ def _bad(
 
 
 def _remark(
-    numbers: Found | None, dates: FoundDates | None, cells: list[str], counts: npt.NDArray[np.intp]
+    numbers: FoundNumbers | None,
+    dates: FoundDates | None,
+    cells: list[str],
+    counts: npt.NDArray[np.intp],
 ) -> str:
     """Why a column that looks like numbers or dates is neither."""
     if dates is not None and dates.twin:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 from adacap.tables.plan import Cells, ColumnPlan, Level
 
 __all__ = ["N_QUANTILES", "TableSummary", "levels_of", "summarise"]

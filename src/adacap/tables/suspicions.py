@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Column, Floats
+from adacap._typing import Floats
+from adacap.tables.columns import Column
 
-__all__ = ["doubts_of_columns", "doubts_of_target"]
+__all__ = ["doubts_of_columns", "doubts_of_target", "is_numbering", "skewness"]
 
 _LEAST_ROWS = 50
 _MOST_ROWS = 20_000  # looked at
@@ -124,9 +125,28 @@ def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
     if column.kind != "numeric":
         return False
     x = column.numbers()[known]
-    if (x % 1).any() or len(np.unique(x)) < len(x):
+    return is_numbering(x, 2 * max(len(x), _MOST_ROWS * (len(x) >= _MOST_ROWS)))
+
+
+def is_numbering(values: npt.NDArray[Any], span: int) -> bool:
+    """Whether values are whole numbers, each once, that lie within a span, as those of rows do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        At least one, none missing.
+    span : int
+        Greater than the largest minus the smallest.
+
+    Examples
+    --------
+    >>> is_numbering(np.array([7, 5, 6]), span=3), is_numbering(np.array([7, 5, 60]), span=3)
+    (True, False)
+    """
+    lowest, highest = values.min().item(), values.max().item()
+    if not np.isfinite([lowest, highest]).all() or highest - lowest >= span:
         return False
-    return bool(x.max() - x.min() < 2 * max(len(x), _MOST_ROWS * (len(x) >= _MOST_ROWS)))
+    return not (values % 1).any() and len(np.unique(values)) == len(values)
 
 
 def _order(x: Floats, y: npt.NDArray[Any]) -> bool:
@@ -226,11 +246,18 @@ def doubts_of_target(
 def _looks_log_normal(y: Floats) -> bool:
     if y.min() <= 0 or len(np.unique(y)) < 20:
         return False
-    skewed, tamed = _skew(y), _skew(np.log(y))
+    skewed, tamed = skewness(y), skewness(np.log(y))
     return skewed > 1.5 and abs(tamed) < min(1.0, 0.3 * skewed)
 
 
-def _skew(y: Floats) -> float:
+def skewness(y: Floats) -> float:
+    """Third standardised moment; 0 for a constant.
+
+    Examples
+    --------
+    >>> round(skewness(np.array([0.0, 0.0, 0.0, 4.0])), 2)
+    1.15
+    """
     z = y - y.mean()
     spread = float(np.sqrt((z**2).mean()))
     return float(((z / spread) ** 3).mean()) if spread > 0 else 0.0

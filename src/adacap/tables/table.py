@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Array, Floats
 from adacap.tables.columns import (
-    Array,
     Column,
-    Floats,
     Kind,
     as_array,
     infinity_error,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from adacap.tables.columns import Floats
+from adacap._typing import Floats
 
 if TYPE_CHECKING:
     from adacap.tables.plan import Cells

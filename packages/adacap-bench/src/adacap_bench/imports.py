@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from adacap.exceptions import AdaCapError, did_you_mean
+from adacap.exceptions import AdaCapError, did_you_mean, suggest
 from adacap.files import MissingFileError
 from adacap_bench.datasets.catalogue import catalogue
 from adacap_bench.jobs import KINDS, Job, Record, settings_hash
@@ -127,11 +127,7 @@ def _check_header(path: Path, names: object) -> None:
         )
     for name in found:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise ImportFileError(
-                f"{path} has a column {name!r} that means nothing here.{hint} "
-                f"Known: {', '.join(known)}."
-            )
+            raise ImportFileError(f"{path}: {suggest(name, known, 'column')}")
 
 
 def _read_row(number: int, line: dict[str, str | None]) -> _Row:
@@ -181,9 +177,7 @@ def _kind_and_metric(task: str, kind: str, metric: str) -> tuple[str, str]:
     """Kind of the task and full name of the metric, each from what is known of the other."""
     part, _, name = metric.rpartition("_")
     if part not in ("", "train", "test") or name not in ("", *METRICS):
-        hint = did_you_mean(metric, METRICS)
-        known = ", ".join(METRICS)
-        raise ValueError(f"metric {metric!r} is not known.{hint} Known: {known}")
+        raise ValueError(suggest(metric, METRICS, "metric"))
     if kind and kind not in KINDS:
         raise ValueError(f"kind must be one of {list(KINDS)}, got {kind!r}")
     kind = _known_kind(task) or kind or METRICS.get(name, "")

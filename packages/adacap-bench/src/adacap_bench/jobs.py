@@ -39,6 +39,8 @@ STATUSES = ("ok", *FAILED, "imported")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Module paths when the first stores were written: a move changes no result, so no hash.
 _MOVED = {
+    "adacap_bench.methods.adapters.Fastai": "adacap.bench.methods.fastai_learner.Fastai",
+    "adacap_bench.methods.adapters.": "adacap.bench.methods.quiet.",
     "adacap.comparison.adapters.": "adacap.bench.methods.feasible.",
     "adacap.comparison.": "adacap.bench.methods.",
     "adacap_bench.reproduce.": "adacap.reproduce.",

@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adacap.exceptions import UsageError
 from adacap_bench.engines import Engine, Work, make_engine
 from adacap_bench.jobs import FAILED, Job
 from adacap_bench.methods import expand_methods
@@ -191,14 +192,14 @@ def _check(
 ) -> None:
     for name, numbers in (("splits", splits), ("seeds", seeds)):
         if not numbers or min(numbers) < 0:
-            raise ValueError(f"{name} must be numbers from 0, at least one, got {list(numbers)}.")
+            raise UsageError(f"{name} must be numbers from 0, at least one, got {list(numbers)}.")
     for name, number, least in (("n_jobs", n_jobs, 1), ("threads", threads, 1)):
         if number < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {number!r}.")
+            raise UsageError(f"{name} must be an integer of at least {least}, got {number!r}.")
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be a positive number of seconds, got {time_limit!r}.")
+        raise UsageError(f"time_limit must be a positive number of seconds, got {time_limit!r}.")
     if retries < 0:
-        raise ValueError(f"retries must be an integer of at least 0, got {retries!r}.")
+        raise UsageError(f"retries must be an integer of at least 0, got {retries!r}.")
 
 
 def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:

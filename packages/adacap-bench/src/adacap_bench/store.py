@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import AdaCapError, UsageError
 from adacap_bench.claims import Claim, Claims
 from adacap_bench.jobs import FAILED, Job, Record
 from adacap_bench.store_rows import (
@@ -55,6 +55,10 @@ _DAMAGED = (
 
 class StoreError(AdaCapError):
     """A file is not a store of results, or not one that this version can read."""
+
+
+class PlaceError(StoreError, UsageError):
+    """A folder, a device or a pipe is where a store should be."""
 
 
 class MissingStoreError(StoreError, FileNotFoundError):
@@ -185,10 +189,11 @@ class Store:
         """Refuse what cannot be a file."""
         try:
             os.path.realpath(self.path)  # refuses a name with a null character
-            if self.path.exists() and not self.path.is_file():
-                raise StoreError(f"{self.path} is a folder, a device or a pipe. Name a file.")
+            is_other = self.path.exists() and not self.path.is_file()
         except (OSError, ValueError) as error:
             raise StoreError(f"Cannot use {self.path}: {error}. Name another file.") from error
+        if is_other:
+            raise PlaceError(f"{self.path} is a folder, a device or a pipe. Name a file.")
 
     def _connect(self, read_only: bool, options: str = "") -> sqlite3.Connection:
         mode = "ro" if read_only else "rwc"

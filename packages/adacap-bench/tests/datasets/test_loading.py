@@ -1,4 +1,4 @@
-"""Loading: where a file is looked for, what is checked, what is said when it is not there."""
+"""Loading: where a file is looked for, what is checked, what is said; tables without a file."""
 
 import gzip
 import io
@@ -8,7 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adacap_bench.datasets import DataError, MissingDataError, find_task, load_table
+from adacap_bench.datasets import (
+    DataError,
+    MissingDataError,
+    find_suite,
+    find_task,
+    load_table,
+)
+from adacap_bench.datasets.loading import make_table
 from adacap_bench.datasets.places import cache_folder, data_folders, locate
 from adacap_bench.datasets.tasks import DataFile, Reader, Table, Task
 
@@ -140,3 +147,49 @@ def test_a_table_has_as_many_targets_as_rows():
     table = load_table("builtin-iris")
     with pytest.raises(ValueError, match="X has 150 rows, but y has 149"):
         Table(table.task, table.X, table.y[1:])
+
+
+# -------------------------------------------------- built-in: offline, seeded, of a declared shape
+
+
+@pytest.mark.parametrize("task", find_suite("builtin"), ids=lambda task: task.key)
+def test_table(task, no_data, global_state_untouched):
+    table = load_table(task)
+    assert table.X.shape == (task.rows, task.columns - 1)
+    assert "target" not in table.X
+    again = load_table(task)
+    assert table.X.equals(again.X)
+    np.testing.assert_array_equal(table.y, again.y)
+    if task.kind == "regression":
+        assert table.y.dtype == np.float64
+        assert table.y.std() > 0
+    else:
+        assert table.classes == task.classes
+        assert np.bincount(table.y).min() >= 20
+
+
+def test_quick_is_a_small_part_with_all_kinds():
+    quick = find_suite("builtin-quick")
+    assert set(quick) < set(find_suite("builtin"))
+    assert {task.kind for task in quick} == {"regression", "binary", "multiclass"}
+    assert max(task.rows for task in quick) <= 250
+
+
+def test_noise_of_the_linear_task_is_as_said():
+    """A least-squares fit on all features leaves about the declared share of noise."""
+    table = load_table("builtin-noisy-linear")
+    X = np.column_stack([table.X.to_numpy(), np.ones(len(table.y))])
+    _, (residual,), _, _ = np.linalg.lstsq(X, table.y)
+    noise = residual / (len(table.y) - X.shape[1])
+    assert 0.3 < noise / table.y.var() < 0.7  # signal and noise have one deviation each
+
+
+def test_mixed_columns():
+    X = load_table("builtin-mixed-classes").X
+    assert 0 < X["x0"].isna().sum() < 20
+    assert sorted(set(X["group"])) == ["north", "south", "west"]
+
+
+def test_unknown_maker():
+    with pytest.raises(DataError, match=r"Unknown maker of 't': 'clay'\. Known: bundled, mixed"):
+        make_table(Task("t", "T", "regression", maker="clay"))

@@ -1,4 +1,7 @@
-"""Nets as members of a blend; of many rows trained where they pay, and on while they learn."""
+"""Nets as members of a blend.
+
+On large tables they are trained only if they help, and longer while they improve.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from adacap.estimators.bag import FittedMember, regroup
 from adacap.estimators.blending.weighing import rmse
 from adacap.estimators.fitting import BagTraining, Recipe
 from adacap.estimators.held_out import Rows
-from adacap.nn.predictors import Encoded
+from adacap.nn.predictors import EncodingModule
 
 __all__ = ["NetMembers", "NetTraining"]
 
@@ -33,7 +36,7 @@ class NetTraining(BagTraining):
     def member(
         self,
         kind: str,
-        encoding: Encoded | None,
+        encoding: EncodingModule | None,
         turn: int,
         *,
         before: Sequence[FittedMember] = (),
@@ -86,14 +89,16 @@ class NetMembers:
     deadline: float | None
 
     def train(
-        self, kind: str, encoding: Encoded | None, turn: int, others: Sequence[Tensor]
+        self, name: str, encoding: EncodingModule | None, turn: int, others: Sequence[Tensor]
     ) -> Sequence[FittedMember] | None:
         """A net per fold; None where nets are not worth it beside the others' outputs."""
+        kind, _, _ = name.partition(":")
         bag = partial(self.training.member, kind, encoding, turn)
         if not self._may_pay(bag, others):
             return None
         start = time.perf_counter()
-        return self._go_on(bag().fit(), bag, start, others)
+        nets: Sequence[FittedMember] = bag().fit()
+        return self._go_on(nets, bag, start, others) if self.has_many_rows else nets
 
     def outputs(self, nets: Sequence[FittedMember]) -> Tensor:
         """Out-of-fold outputs; the target itself for rows of no fold."""
@@ -125,9 +130,7 @@ class NetMembers:
         start: float,
         others: Sequence[Tensor],
     ) -> Sequence[FittedMember]:
-        """The same nets; of many rows after more cycles of the schedule, while they learn."""
-        if not self.has_many_rows:
-            return nets
+        """On large tables, keep training the nets while they improve."""
         most = _GO_ON_WITHIN * self._least(others, nets) if others else math.inf
         falls = _ended_late(nets)
         for cycle in range(1, self.cycles):

@@ -15,7 +15,7 @@ from adacap.members.kernel import FittedKernel
 from adacap.nn.predictors import Blend, Frozen
 from adacap.training.data import MemberRows
 
-__all__ = ["Blended", "KernelMember", "Part", "Trained", "blend_module", "out_of_fold"]
+__all__ = ["Blended", "KernelMember", "Part", "TrainedMember", "blend_module", "out_of_fold"]
 
 FoldLayers = Sequence[tuple[Tensor, Tensor]]
 
@@ -57,7 +57,7 @@ class Part(NamedTuple):
         return Bag(self.nets, layers) if self.frozen is None else self.frozen
 
 
-class Trained(NamedTuple):
+class TrainedMember(NamedTuple):
     """A member that is not weighed yet."""
 
     part: Part
@@ -90,7 +90,7 @@ class Blended:
     outputs: Tensor
     fold: Tensor
     nets: tuple[FittedMember, ...]
-    kernel: Trained | None = None
+    kernel: TrainedMember | None = None
     final: Tensor | None = None
 
     @property
@@ -128,7 +128,9 @@ class KernelMember:
     held_out: None = None
 
 
-def _kernel_member(one: Trained, rows: Rows, fold: Tensor, fit_intercept: bool) -> KernelMember:
+def _kernel_member(
+    one: TrainedMember, rows: Rows, fold: Tensor, fit_intercept: bool
+) -> KernelMember:
     kernel, frozen = one.kernel, one.part.frozen
     assert kernel is not None
     assert frozen is not None

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from adacap._typing import Floats
 from adacap.estimators import quality
-from adacap.estimators.blending.parts import Blended, Trained
+from adacap.estimators.blending.parts import Blended, TrainedMember
 from adacap.estimators.held_out import Rows
-from adacap.members.blend import Floats, blend_weights, class_weights, log_loss
+from adacap.members.blend import blend_weights, class_weights, log_loss
 
 __all__ = ["NET_OPTIMISM", "rmse", "weigh"]
 
@@ -20,7 +21,7 @@ _FLATTERED_ROWS = 40  # of many rows: share of nets' errors that is flattery, ti
 _LEAST_FACTOR = 0.01  # of the outputs of a model of classes
 
 
-def weigh(trained: Sequence[Trained], rows: Rows, fold: Tensor, loss: str) -> Blended:
+def weigh(trained: Sequence[TrainedMember], rows: Rows, fold: Tensor, loss: str) -> Blended:
     """The blend of trained members, weighed by their out-of-fold error."""
     known = fold >= 0
     targets = rows.targets.cpu().double()[known].numpy()
@@ -47,7 +48,7 @@ _Weighed = tuple[list[float], list[float], list[float]]  # factors, shares, erro
 
 
 def _by_error(
-    trained: Sequence[Trained], outputs: Floats, targets: Floats, w: Floats | None, loss: str
+    trained: Sequence[TrainedMember], outputs: Floats, targets: Floats, w: Floats | None, loss: str
 ) -> _Weighed:
     """Weights by squared error, in which nets are taken for a little worse than they look."""
     residuals = (outputs - targets).reshape(len(outputs), -1)
@@ -65,7 +66,7 @@ def rmse(squares: Floats, w: Floats | None) -> float:
 
 
 def _by_log_loss(
-    trained: Sequence[Trained], outputs: Floats, targets: Floats, w: Floats | None, loss: str
+    trained: Sequence[TrainedMember], outputs: Floats, targets: Floats, w: Floats | None, loss: str
 ) -> _Weighed:
     """Factors by log-loss; shares are those of members scaled to be as sure as they may be."""
     classes = (targets + 1) / 2 if loss == "bce" else targets

@@ -14,15 +14,16 @@ from torch import Tensor
 from adacap.encodings import fit_encoding
 from adacap.estimators import quality
 from adacap.estimators.blending.nets import NetMembers, NetTraining
-from adacap.estimators.blending.parts import Blended, Part, Trained, out_of_fold
+from adacap.estimators.blending.parts import Blended, Part, TrainedMember, out_of_fold
 from adacap.estimators.blending.weighing import weigh
+from adacap.estimators.quality import is_of_nets
 from adacap.estimators.resuming import kept_member, kept_seconds
 from adacap.members.boosting import BoostingSettings, fit_boosting
 from adacap.members.fold_data import FoldData
 from adacap.members.forest import fit_extra_trees, fit_hist_boosting
 from adacap.members.kernel import FittedKernel, KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 from adacap.progress import Steps
 from adacap.training.data import MemberRows
 from adacap.training.threads import one_thread
@@ -97,7 +98,7 @@ def fit_blend(
         fold[member.valid] = k
     trains = None if final is None else _trained_on(training.members, len(fold))
     shop = _Workshop(training, fold, seed, loss, BUDGETS[quality], trains, deadline)
-    trained: list[Trained] = []
+    trained: list[TrainedMember] = []
     if deadline is not None:  # ridge regression takes next to no time: there is always a model
         names = sorted(names, key=lambda name: not name.startswith("ridge"))
     for i, name in enumerate(names):
@@ -105,8 +106,17 @@ def fit_blend(
             break
         if progress is not None:
             progress.update(i, text=name)
-        found = shop.train(name, i, trained)
-        trained += [] if found is None else [found]
+        began, found = time.perf_counter(), None
+        if is_of_nets(name):
+            own = shop.encoding_of(name)
+            nets = shop.nets.train(name, own, i, [one.outputs for one in trained])
+            if nets is not None:
+                part = Part(name, 0.0, 0.0, 0.0, nets=tuple(nets))
+                found = TrainedMember(part, shop.nets.outputs(nets))
+        else:
+            found = shop.frozen(name, i)
+        if found is not None:
+            trained.append(shop.timed(found, i, began))
     if progress is not None:
         progress.update(len(names), text="")
     blended = weigh(trained, training.rows, fold, loss)
@@ -121,7 +131,7 @@ def _trained_on(members: Sequence[MemberRows], n_rows: int) -> Tensor:
     return found
 
 
-def _is_late(deadline: float | None, trained: Sequence[Trained]) -> bool:
+def _is_late(deadline: float | None, trained: Sequence[TrainedMember]) -> bool:
     """Whether another member as slow as the slowest would be too late."""
     if deadline is None:
         return False
@@ -129,7 +139,7 @@ def _is_late(deadline: float | None, trained: Sequence[Trained]) -> bool:
 
 
 class _Workshop:
-    """Trains one member after another; rows are encoded once per encoding."""
+    """What trains members; rows are encoded once per encoding."""
 
     def __init__(
         self,
@@ -146,22 +156,12 @@ class _Workshop:
         self.fold, self.seed, self.loss, self.trains = fold, seed, loss, trains
         self.budget, self.deadline = budget, deadline
         self.nets = NetMembers(training, loss, budget.nets_within, budget.cycles, deadline)
-        self.encodings: dict[str, Encoded] = {}
+        self.encodings: dict[str, EncodingModule] = {}
 
-    def train(self, name: str, turn: int, others: Sequence[Trained] = ()) -> Trained | None:
-        """One member by its name; None for nets that are not worth it beside the others."""
-        start, key = time.perf_counter(), f"{self.turn}{turn} {name}"
-        kind, _, encoding = name.partition(":")
-        own = self.encoding(encoding) if encoding else None
-        if kind in quality.KINDS_OF_NETS:
-            nets = self.nets.train(kind, own, turn, [one.outputs for one in others])
-            if nets is None:
-                return None
-            part = Part(name, 0.0, 0.0, 0.0, nets=tuple(nets))
-            found = Trained(part, self.nets.outputs(nets))
-        else:
-            found = self._frozen(name, kind, own, key)
-        seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - start)
+    def timed(self, found: TrainedMember, turn: int, began: float) -> TrainedMember:
+        """A member with the seconds that it took."""
+        key = self._key(found.part.name, turn)
+        seconds = kept_seconds(self.checkpoint, key, time.perf_counter() - began)
         return found._replace(part=found.part._replace(seconds=seconds))
 
     def again(self, blended: Blended, final: Tensor) -> Blended:
@@ -170,8 +170,8 @@ class _Workshop:
         parts, kernel = [], None
         for part in blended.parts:
             if part.frozen is not None:
-                own = self.train(part.name, 0)
-                assert own is not None
+                began = time.perf_counter()
+                own = self.timed(self.frozen(part.name, 0), 0, began)
                 seconds = part.seconds + own.part.seconds
                 part = part._replace(frozen=own.part.frozen, seconds=seconds)
                 kernel = kernel or (own._replace(part=part) if own.kernel else None)
@@ -179,15 +179,20 @@ class _Workshop:
         kernel = kernel or blended.kernel
         return replace(blended, parts=tuple(parts), kernel=kernel, final=final)
 
-    def encoding(self, name: str) -> Encoded:
-        """An encoding of the rows, fitted when it is first asked for."""
+    def encoding_of(self, member: str) -> EncodingModule | None:
+        """The encoding that a member sees rows in, fitted when it is first asked for."""
+        _, _, name = member.partition(":")
+        if not name:
+            return None
         if name not in self.encodings:
             weight = None if self.rows.weight is None else self.rows.weight.cpu().numpy()
             fitted = fit_encoding(name, self.rows.x.cpu().numpy(), weight)
-            self.encodings[name] = Encoded(fitted).to(self.rows.x.device)
+            self.encodings[name] = EncodingModule(fitted).to(self.rows.x.device)
         return self.encodings[name]
 
-    def _frozen(self, name: str, kind: str, encoding: Encoded | None, key: str) -> Trained:
+    def frozen(self, name: str, turn: int) -> TrainedMember:
+        """A member that is not made of nets."""
+        encoding = self.encoding_of(name)
         x = self.rows.x if encoding is None else encoding(self.rows.x)
         rows, fold = self.rows, self.fold.to(x.device)
         trains = None if self.trains is None else self.trains.to(x.device)
@@ -197,14 +202,19 @@ class _Workshop:
         )  # fmt: skip
         with one_thread() if len(x) <= _MOST_ALONE else nullcontext():
             sizes = {"k": self.k, "d_in": x.shape[1], "n_out": rows.targets.shape[1]}
+            key = self._key(name, turn)
             found = kept_member(
-                self.checkpoint, key, lambda: self._fit(kind, data), sizes, x.device
+                self.checkpoint, key, lambda: self._fit(name, data), sizes, x.device
             )
             kernel = found if isinstance(found, FittedKernel) else None
             predictor, arrays = found[:2]
             frozen = Frozen(predictor, arrays, encoding).to(x.device).eval()
             outputs = out_of_fold(frozen, self.rows.x, self.fold, self.k)
-        return Trained(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
+        return TrainedMember(Part(name, 0.0, 0.0, 0.0, frozen=frozen), outputs, kernel)
+
+    def _key(self, name: str, turn: int) -> str:
+        """Of a member in a checkpoint."""
+        return f"{self.turn}{turn} {name}"
 
     def _own_deadline(self) -> float | None:
         """Of one member: others, and what is left to do after them, need time too."""
@@ -213,7 +223,8 @@ class _Workshop:
         now = time.perf_counter()
         return now + _MOST_OF_TIME * (self.deadline - now)
 
-    def _fit(self, kind: str, data: FoldData) -> Any:
+    def _fit(self, name: str, data: FoldData) -> Any:
+        kind, _, _ = name.partition(":")
         if kind == "kernel":
             return fit_kernel(data, self.budget.kernel)
         if kind == "ridge":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from adacap import exceptions
 
 __all__ = ["ML_OPSET", "OPSET", "Graph", "need"]
 
@@ -15,17 +16,9 @@ OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of 2022: every runtime in use reads th
 _ML = "ai.onnx.ml"
 
 
-def need(name: str) -> Any:
-    """Optional package by name, or an error with the way to install it."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise  # it is there, something it needs is not
-        raise ImportError(
-            f"This needs the package {name}, which is not installed. Install it with "
-            "pip install 'adacap[onnx]'."
-        ) from error
+def need(name: str, what: str = "Exporting to ONNX") -> Any:
+    """Package that writes or runs ONNX; see ``exceptions.need``."""
+    return exceptions.need(name, what, "adacap[onnx]")
 
 
 class Graph:

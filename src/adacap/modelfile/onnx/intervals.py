@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adacap.conformal import conformal_quantile, least_rows
 from adacap.estimators._base import AdaCapBase
@@ -19,8 +18,6 @@ from adacap.modelfile.onnx.network import each_of, fold_outputs
 from adacap.widths import FARTHEST, Widths
 
 __all__ = ["back", "bounds", "check_coverage", "inverse"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def check_coverage(model: AdaCapBase, coverage: Any) -> list[float]:

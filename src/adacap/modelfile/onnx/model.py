@@ -271,7 +271,7 @@ def compare_onnx(
     See :func:`to_onnx`.
     """
     model = check_estimator(estimator)
-    runtime = need("onnxruntime")
+    runtime = need("onnxruntime", "Comparing with an ONNX file")
     session = runtime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
     feed = onnx_inputs(model, X, dtype=dtype, missing_text=missing_text)
     codec = model.codec_

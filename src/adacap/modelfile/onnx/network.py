@@ -20,7 +20,7 @@ from adacap.layers import run
 from adacap.modelfile.onnx.graph import OPSET, Graph, need
 from adacap.modelfile.onnx.operations import MemberOnnxOperations, OnnxOperations
 from adacap.nn.modules import Backbone
-from adacap.nn.predictors import Encoded, Frozen
+from adacap.nn.predictors import EncodingModule, Frozen
 
 __all__ = ["average", "blend", "each_of", "fold_outputs"]
 
@@ -104,7 +104,7 @@ def _nets_of_folds(
     return graph.cast(joined, "float64")
 
 
-def _encoded(graph: Graph, x: str, encoding: Encoded) -> str:
+def _encoded(graph: Graph, x: str, encoding: EncodingModule) -> str:
     """Rows through an encoding, in float32."""
     return encoding.encoding.apply(x, encoding.arrays, MemberOnnxOperations(graph))
 

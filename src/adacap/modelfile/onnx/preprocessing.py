@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from adacap._typing import Floats
 from adacap.modelfile.onnx.graph import Graph
 from adacap.modelfile.onnx.inputs import Input
-from adacap.tables.columns import Floats
 from adacap.tables.plan import (
     NOISE,
     PERIOD_DAYS,
@@ -61,7 +61,7 @@ def encode(
     for j in layout:
         plan, entry = columns[j], inputs[j]
         if plan.parts:
-            column = _Column(graph, entry, missing_text)
+            column = _GraphColumn(graph, entry, missing_text)
             pieces += [PARTS[type(part)](column, part) for part in plan.parts]
             center += plan.center
             scale += plan.scale
@@ -80,7 +80,7 @@ def _zeros(graph: Graph, like: str) -> str:
     return graph.call("Expand", graph.constant([[0.0]], np.float32), size)
 
 
-class _Column:
+class _GraphColumn:
     """One input while its nodes are added; what several parts need is added once."""
 
     def __init__(self, graph: Graph, entry: Input, missing_text: str) -> None:
@@ -149,11 +149,11 @@ class _Column:
         return self.graph.call("Gather", self.graph.constant(values), self.codes(levels))
 
 
-def _unchanged(column: _Column, part: Unchanged) -> str:
+def _unchanged(column: _GraphColumn, part: Unchanged) -> str:
     return column.values
 
 
-def _number(column: _Column, part: Number) -> str:
+def _number(column: _GraphColumn, part: Number) -> str:
     call, constant = column.graph.call, column.graph.constant
     z = call("Sub", column.filled(part.fill), constant([part.center]))
     z = call("Div", z, constant([part.scale]))
@@ -165,31 +165,31 @@ def _number(column: _Column, part: Number) -> str:
     return call("Div", z, call("Sqrt", square))
 
 
-def _missing_flag(column: _Column, part: MissingFlag) -> str:
+def _missing_flag(column: _GraphColumn, part: MissingFlag) -> str:
     return column.missing()
 
 
-def _binary(column: _Column, part: Binary) -> str:
+def _binary(column: _GraphColumn, part: Binary) -> str:
     return column.table(part.levels, [0.0, 1.0, part.unseen])
 
 
-def _one_hot(column: _Column, part: OneHot) -> str:
+def _one_hot(column: _GraphColumn, part: OneHot) -> str:
     graph, levels = column.graph, part.levels
     places = graph.constant(np.arange(len(levels))[None, :], np.int64)
     return graph.cast(graph.call("Equal", column.codes(levels), places), "float64")
 
 
-def _frequency(column: _Column, part: Frequency) -> str:
+def _frequency(column: _GraphColumn, part: Frequency) -> str:
     return column.table(part.levels, np.log1p([*part.counts, 0.0]).tolist())
 
 
-def _target_mean(column: _Column, part: TargetMean) -> str:
+def _target_mean(column: _GraphColumn, part: TargetMean) -> str:
     pairs = zip(part.means, part.unseen, strict=True)
     means = [column.table(part.levels, [*means, unseen]) for means, unseen in pairs]
     return means[0] if len(means) == 1 else column.graph.call("Concat", *means, axis=1)
 
 
-def _words(column: _Column, part: Words) -> str:
+def _words(column: _GraphColumn, part: Words) -> str:
     raise ValueError(
         "A column of free text cannot be exported: ONNX has no operator that hashes words. Fit "
         "without that column or with preprocessing={'read_text': False}, or predict with "
@@ -197,7 +197,7 @@ def _words(column: _Column, part: Words) -> str:
     )
 
 
-def _cycle(column: _Column, part: Cycle) -> str:
+def _cycle(column: _GraphColumn, part: Cycle) -> str:
     """Sine and cosine of the phase, taken in float32: few runtimes have them in float64."""
     graph, length = column.graph, PERIOD_DAYS[part.period]
     days = graph.call("Mod", column.filled(part.fill), graph.constant([length]), fmod=1)
@@ -209,7 +209,7 @@ def _cycle(column: _Column, part: Cycle) -> str:
     return graph.cast(waves, "float64")
 
 
-PARTS: dict[type[Part], Callable[[_Column, Any], str]] = {
+PARTS: dict[type[Part], Callable[[_GraphColumn, Any], str]] = {
     Unchanged: _unchanged,
     Number: _number,
     MissingFlag: _missing_flag,

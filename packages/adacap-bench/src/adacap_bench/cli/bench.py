@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap_bench.cli.common import command
+from adacap.cli.common import command
 
 if TYPE_CHECKING:
     from adacap_bench.plan import Skipped
@@ -35,7 +35,7 @@ METHODS = "Comma-separated methods and groups. See: adacap bench methods."
 
 
 @app.command()
-@command()
+@command
 def run(
     suite: Annotated[str, typer.Option(help=SUITE)] = "builtin",
     methods: Annotated[str | None, typer.Option(help=METHODS, show_default="all")] = None,
@@ -96,7 +96,7 @@ def run(
 
 
 @app.command("import")
-@command()
+@command
 def import_(
     file: Annotated[Path, typer.Argument(help="CSV of task, split, method, score.")],
     store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
@@ -120,7 +120,7 @@ def import_(
 
 
 @app.command()
-@command()
+@command
 def methods(
     plugin: Annotated[
         list[Path] | None, typer.Option(help="Python file that registers methods.")
@@ -152,7 +152,7 @@ def methods(
 
 
 @app.command()
-@command()
+@command
 def status(
     store: StorePath,
     methods: Annotated[
@@ -186,7 +186,7 @@ def status(
 
 
 @app.command()
-@command()
+@command
 def report(
     store: StorePath,
     output: Annotated[Path, typer.Option("--output", "-o", help="Page to write.")] = Path(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import print_table
-from adacap_bench.cli.common import command
+from adacap.cli.common import UsageError, command, print_table
 
 if TYPE_CHECKING:
     from adacap.progress import Steps
@@ -38,7 +37,7 @@ Folder = Annotated[Path | None, typer.Option(help="Data folder, looked in first.
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-_command = command(kept="files that are complete are kept")
+_command = partial(command, kept="files that are complete are kept")
 
 
 @app.command("list")
@@ -185,7 +184,7 @@ def verify(
 def _named(keys: list[str] | None, suites: list[str] | None) -> list[str]:
     names = [*(keys or []), *(suites or [])]
     if not names:
-        raise ValueError("Nothing to fetch: name keys, or a suite with --suite.")
+        raise UsageError("Nothing to fetch: name keys, or a suite with --suite.")
     return names
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import print_table
-from adacap_bench.cli.common import command
+from adacap.cli.common import UsageError, command, print_table
+from adacap.exceptions import suggest
 
 if TYPE_CHECKING:
     from adacap_bench.reproduce import Evidence, Item, Machine
@@ -29,7 +33,7 @@ _WHAT = "Items such as c8, or all; list shows them, ledger rewrites the page fro
 
 
 @app.command()
-@command(kept="finished jobs are kept, run the same command to resume")
+@partial(command, kept="finished jobs are kept, run the same command to resume")
 def reproduce(
     what: Annotated[list[str], typer.Argument(help=_WHAT, metavar="list|ledger|all|ITEM...")],
     quick: Annotated[bool, typer.Option("--quick", help="About a minute per item.")] = False,
@@ -104,7 +108,7 @@ def reproduce(
     if what == ["list"]:
         _list(as_json)
         return
-    from adacap_bench.reproduce import Machine, find_items, write_ledger
+    from adacap_bench.reproduce import Machine, write_ledger
 
     ledger = page or output / "REPRODUCTION.md"
     failed = 0
@@ -119,7 +123,7 @@ def reproduce(
             job_limit=job_limit, retry_failed=retry_failed,
         )  # fmt: skip
         failed = _run_all(
-            find_items(what), machine, _scale(quick, full, scale), splits, seeds,
+            _items(what), machine, _scale(quick, full, scale), splits, seeds,
             [name.strip() for name in methods.split(",")] if methods else [],
             output, as_json,
         )  # fmt: skip
@@ -132,7 +136,7 @@ def reproduce(
 def _refuse_empty(folder: Path) -> None:
     """A page without records would replace a good one."""
     if not any(folder.glob("*.json")):
-        raise ValueError(
+        raise UsageError(
             f"{folder} holds no record, so there is no ledger to write. Name the folder of records "
             "with -o, or make one: adacap reproduce c4 --quick."
         )
@@ -166,6 +170,8 @@ def _run_all(
     for item in chosen:
         record = output / f"{item.key}.json"
         earlier = read_evidence(record) if methods and record.exists() else None
+        if methods:
+            _refuse_parts(item, machine, scale, splits, seeds, methods, earlier)
         try:
             evidence = reproduce(
                 item, machine, scale,
@@ -234,8 +240,50 @@ def _scale(quick: bool, full: bool, scale: str | None) -> str:
     chosen = [name for name, on in (("quick", quick), ("paper", full)) if on]
     chosen += [scale] if scale else []
     if len(set(chosen)) > 1:
-        raise ValueError(f"Choose one scale, got {' and '.join(chosen)}.")
+        raise UsageError(f"Choose one scale, got {' and '.join(chosen)}.")
+    from adacap_bench.reproduce.item import SCALES
+
+    if chosen and chosen[0] not in SCALES:
+        raise UsageError(suggest(chosen[0], SCALES, "scale"))
     return chosen[0] if chosen else "ledger"
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """What is refused in here, before anything is run, is a wrong command line."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _items(what: list[str]) -> list[Item]:
+    from adacap_bench.reproduce import find_items
+
+    with _asking():
+        return find_items(what)
+
+
+def _refuse_parts(
+    item: Item,
+    machine: Machine,
+    scale: str,
+    splits: int | None,
+    seeds: int | None,
+    methods: list[str],
+    earlier: Evidence | None,
+) -> None:
+    """Refuse methods that the item has not, or that the record that is there has."""
+    from adacap_bench.reproduce.parts import refuse_unlike, restricted
+
+    named = item.scales[scale]
+    own = replace(
+        named, splits=splits or named.splits, seeds=seeds or named.seeds, folder=machine.folder
+    )
+    with _asking():
+        restricted(item, own, methods)
+        if earlier is not None:
+            refuse_unlike(item, earlier, scale if own == named else "own", methods)
 
 
 def _list(as_json: bool) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from adacap.exceptions import did_you_mean, few_of
+from adacap.exceptions import UsageError, did_you_mean, few_of
 from adacap_bench.datasets import own
 from adacap_bench.datasets.entry import make_task
 from adacap_bench.datasets.tasks import DataFile, Task
@@ -71,7 +71,7 @@ def find_task(key: str) -> Task:
     Figures(n=245, p=22, continuous=4, categorical=2)
     >>> find_task("paper-112")
     Traceback (most recent call last):
-    ValueError: Unknown task 'paper-112'. Did you mean 'paper-12'? See: adacap data list
+    adacap.exceptions.UsageError: Unknown task 'paper-112'. Did you mean 'paper-12'? See: ...
     """
     if own.is_table(key):
         return own.task_of_csv(key)
@@ -85,10 +85,10 @@ def find_task(key: str) -> Task:
     if named:
         keys = ", ".join(f"{task.key} ({task.name})" for task in named[:8])
         more = ", …" if len(named) > 8 else ""
-        raise ValueError(
+        raise UsageError(
             f"{len(named)} tasks have {key!r} in their name: {keys}{more}. Name a key."
         )
-    raise ValueError(f"Unknown task {key!r}.{did_you_mean(key, catalogue())} See: adacap data list")
+    raise UsageError(f"Unknown task {key!r}.{did_you_mean(key, catalogue())} See: adacap data list")
 
 
 def find_by_name(text: str) -> list[Task]:
@@ -134,9 +134,10 @@ def find_suite(name: str) -> tuple[Task, ...]:
     is_file = own.is_table(name) or own.is_entries(name)
     if name in catalogue() or is_file or len(find_by_name(name)) == 1:
         return (find_task(name),)
-    raise ValueError(
+    raise UsageError(
         f"Unknown suite or task {name!r}.{did_you_mean(name, [*SUITES, *catalogue()])} "
-        f"{few_of(name, SUITES)} A .toml file of entries or a .csv file will do too."
+        f"{few_of(name, SUITES, 'See: adacap data list.')} A .toml file of entries or a .csv file "
+        "will do too."
     )
 
 

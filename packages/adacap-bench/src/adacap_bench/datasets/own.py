@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adacap.exceptions import UsageError, suggest
 from adacap.files.sniff import encoding_of, guess_text_separator, sniff_text
 from adacap.tables.targets import holds_classes
 from adacap_bench.datasets.entry import check_fields, make_task, names_of
@@ -59,7 +60,7 @@ def task_of_csv(spec: str) -> Task:
     """
     found = _TABLE.fullmatch(spec)
     if found is None:
-        raise ValueError(f"Not the name of a table: {spec!r}. Expected one such as mine.csv:target")
+        raise UsageError(f"Not the name of a table: {spec!r}. Expected one such as mine.csv:target")
     entry: dict[str, Any] = {"name": Path(found["path"]).name, "path": found["path"]}
     target, _, kind = (found["target"] or "").rpartition(":")
     if kind in KINDS and found["target"]:
@@ -98,7 +99,7 @@ def task_of_toml(name: str) -> Task:
     for task in tasks:
         if task.key == name:
             return task
-    raise ValueError(f"Unknown task {name!r}. Known: {', '.join(task.key for task in tasks)}.")
+    raise UsageError(suggest(name, [task.key for task in tasks], "task"))
 
 
 def _own_task(entry: Any, where: str) -> Task:

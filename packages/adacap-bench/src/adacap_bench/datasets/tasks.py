@@ -146,7 +146,7 @@ class Task:
     note : str
         What is odd about the task.
     maker, options : str and tuple of pairs
-        Function of ``adacap_bench.datasets.builtin`` that makes the table, and its arguments.
+        Function of ``adacap_bench.datasets.loading`` that makes the table, and its arguments.
     """
 
     key: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol
 
+from adacap.exceptions import UsageError
 from adacap_bench.jobs import Record
 from adacap_bench.plan import Order
 from adacap_bench.split import Split
@@ -65,13 +66,13 @@ def make_engine(
     LocalEngine(n_jobs=2, threads=1, time_limit=None, retries=1)
     """
     if name not in ENGINES:
-        raise ValueError(f"engine must be one of {list(ENGINES)}, got {name!r}.")
+        raise UsageError(f"engine must be one of {list(ENGINES)}, got {name!r}.")
     if name == "ray":
         from adacap_bench.engines.ray import RayEngine
 
         return RayEngine(n_jobs, threads, time_limit, retries, address)
     if address is not None:
-        raise ValueError(f"address={address!r} goes with engine='ray', got engine='local'.")
+        raise UsageError(f"address={address!r} goes with engine='ray', got engine='local'.")
     from adacap_bench.engines.local import LocalEngine
 
     return LocalEngine(n_jobs, threads, time_limit, retries)

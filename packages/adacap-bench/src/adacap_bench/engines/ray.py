@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from adacap.exceptions import AdaCapError
+from adacap.exceptions import AdaCapError, need
 from adacap_bench.engines import Records, Work
 from adacap_bench.engines.slot import Slot, WorkerDied
 from adacap_bench.jobs import Record
@@ -139,13 +139,10 @@ def _knock(address: str) -> None:
 
 
 def _import_ray() -> Any:
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise AdaCapError(
-            "engine='ray' needs the package ray. Install it by: pip install 'adacap-bench[ray]'"
-        ) from error
+    need("ray", "engine='ray'", "adacap-bench[ray]")
+    import ray
+    import ray.exceptions
+
     return ray
 
 

@@ -70,7 +70,7 @@ class Preset:
 
 def _build_fastai(kind: str, seed: int) -> Any:
     check_kind(kind, EVERY_KIND, "fastai")
-    from adacap_bench.methods.fastai_learner import FastaiClassifier, FastaiRegressor, load_fastai
+    from adacap_bench.methods.adapters import FastaiClassifier, FastaiRegressor, load_fastai
 
     load_fastai()  # now, so that a measured fit does not include it
     return FastaiRegressor(seed) if kind == "regression" else FastaiClassifier(seed)

@@ -35,7 +35,7 @@ class _Columns:
     dropout: float
 
     def __call__(self, d_in: int) -> Any:
-        from adacap.nn.further import ColumnAttention
+        from adacap_bench.reproduce.studies.further_nets import ColumnAttention
 
         return ColumnAttention(d_in, dropout=self.dropout)
 
@@ -47,7 +47,7 @@ class _Images:
     batch_norm: bool
 
     def __call__(self, shape: tuple[int, int, int]) -> Any:
-        from adacap.nn.further import ResidualConvNet
+        from adacap_bench.reproduce.studies.further_nets import ResidualConvNet
 
         return ResidualConvNet(shape, batch_norm=self.batch_norm)
 

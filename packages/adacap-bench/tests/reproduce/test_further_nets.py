@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from adacap.nn.further import ColumnAttention, ResidualConvNet
+from adacap_bench.reproduce.studies.further_nets import ColumnAttention, ResidualConvNet
 
 
 def test_attention_does_not_know_the_order_of_columns():
