@@ -111,7 +111,7 @@ def compare_quickly(
     seed: int = 0,
     on_fit: Callable[[int, int, str], None] | None = None,
 ) -> Quick:
-    """Fit the stand-ins in folds, and score each on rows it has not seen.
+    """Fit the stand-ins in folds and score each on held-out rows.
 
     Parameters
     ----------
