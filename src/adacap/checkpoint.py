@@ -69,7 +69,7 @@ def is_alike(value: Any, own: Any) -> bool:
 
 
 class Packed(NamedTuple):
-    """A value as JSON, in which a number stands for each of the tensors."""
+    """A value as JSON, with a number in place of each tensor."""
 
     json: Any
     tensors: list[Tensor]
@@ -385,7 +385,7 @@ class Checkpoint:
         return None if packed is None else unpack(packed)
 
     def accept(self) -> None:
-        """Say that the fit goes on from here: a piece of work is what its reader needs."""
+        """Say that the fit resumes from here: its reader could use a piece of work."""
         with self._lock:
             tell, self._tell = self._tell, None
         if tell is not None:

@@ -48,7 +48,7 @@ def test_two_groups_are_both_learned_from(table, tmp_path):
     words = ("-t", "y", "--group", "patient", "--method", "fast", "-o", tmp_path / "m.adacap")
     code, text = run("fit", half, *words)
     assert code == 0, text
-    assert "Too few groups (2) to hold out a test part: there are no scores." in text
+    assert "Too few groups (2) to hold out a test part, so there are no scores." in text
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -93,7 +93,7 @@ def test_keep_learns_from_a_column_all_the_same(table, tmp_path):
         (("--group", "y"), 2, "--group y is the target"),
         (("--time", "day", "--drop", "day"), 2, "--time day is dropped"),
         (("--keep", "age"), 2, "--keep age is neither"),
-        (("--group", "one"), 1, "Column 'one': groups holds one group only"),
+        (("--group", "one"), 1, "Column 'one': groups holds a single group"),
         (("--time", "patient"), 1, "Column 'patient': time must hold numbers or dates"),
     ],
     ids=["unknown", "target", "dropped", "keep", "one group", "no time"],

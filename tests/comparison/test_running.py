@@ -106,7 +106,7 @@ def test_a_class_that_training_lacks_is_not_tested():
 @pytest.mark.parametrize(
     ("methods", "y", "options", "message"),
     [
-        ({}, Y, {}, "There is no method to compare"),
+        ({}, Y, {}, "Nothing to compare"),
         ({"a": Ridge()}, np.column_stack([Y, Y]), {}, r"one target at a time, got y of shape \(60"),
         ({"a": Ridge()}, Y, {"n_splits": 0}, "n_splits must be at least 1, got 0"),
         ({"a": Ridge()}, Y, {"test_size": 0.01}, "60 rows are too few for a test part of 0.01"),

@@ -16,7 +16,7 @@ X = np.random.default_rng(0).normal(size=(40, 3))
 @pytest.mark.parametrize(
     ("device", "what"),
     [
-        ("cuda:99", "device='cuda:99' needs a GPU that torch can use, and there is none here"),
+        ("cuda:99", "device='cuda:99' needs a GPU that torch can use, which this machine lacks"),
         ("gpu", "device must be None or the name of a torch device such as 'cpu'.*, got 'gpu'"),
     ],
 )

@@ -118,7 +118,7 @@ def test_time_is_read_from_numbers_dates_and_text():
         ({"groups": np.ones((N, 2))}, r"groups must hold one value per row.*\(96, 2\)"),
         ({"groups": [*range(N - 1), np.nan]}, "groups is missing in 1 of 96 rows, .* row 95"),
         ({"groups": [None, *"ab" * 47, "b"]}, "groups is missing in 1 of 96 rows, .* row 0"),
-        ({"groups": ["same"] * N}, "groups holds one group only.*at least 2"),
+        ({"groups": ["same"] * N}, "groups holds a single group.*at least 2"),
         ({"time": [1.0] * N}, "time holds 1 different times.*at least 3"),
         ({"time": ["first"] * N}, "time must hold numbers or dates, got 'first' in row 0"),
         ({"time": [*range(N - 1), np.inf]}, "time must hold numbers or dates, got inf"),

@@ -143,7 +143,9 @@ def test_text_targets_that_spell_numbers_are_learnt():
     y = [f"{1000 + k:,}" for k in range(60)]
     model = AdaCapRegressor(max_iter=2, width=4, n_estimators=1).fit(FRAME[["rooms"]], y)
     assert 1000 < model.codec_.mean[0] < 1060
-    with pytest.raises(ValueError, match=r"1 of 60 cells are none, such as 'many' \(row 3, "):
+    with pytest.raises(
+        ValueError, match=r"1 of 60 cells cannot be converted, such as 'many' \(row 3, "
+    ):
         model.fit(FRAME[["rooms"]], [*y[:3], "many", *y[4:]])
 
 

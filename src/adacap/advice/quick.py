@@ -119,7 +119,7 @@ def compare_quickly(
     on_fit: Callable[[int, int, str], None] | None = None,
     dependence: Dependence | None = None,
 ) -> Quick:
-    """Fit the stand-ins in folds, and score each on rows it has not seen.
+    """Fit the stand-ins in folds and score each on held-out rows.
 
     Parameters
     ----------

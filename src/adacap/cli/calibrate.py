@@ -163,7 +163,7 @@ def _rows(
 
 
 def _target_kinds(estimator: Any, names: list[str]) -> dict[str, str]:
-    """Kinds in which to read classes that are no text; text stands for numbers by itself."""
+    """Types to read non-text class labels as; text is converted automatically."""
     labels = getattr(estimator, "classes_", None)
     kinds = {"b": "boolean", "i": "numeric", "u": "numeric", "f": "numeric"}
     kind = None if labels is None else kinds.get(labels.dtype.kind)

@@ -232,7 +232,7 @@ def _meant(value: float, option: str, example: str) -> str:
 
 
 def refuse_same(paths: Mapping[str, Path | None]) -> None:
-    """Refuse one file in two roles, of which the later would replace the earlier, by --force too.
+    """Refuse the same file in two roles: the later would replace the earlier, --force or not.
 
     Parameters
     ----------

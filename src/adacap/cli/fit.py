@@ -247,7 +247,7 @@ def _train(
         if test_size:
             groups = loaded.dependence.groups
             few = "rows" if groups is None or len(set(groups)) != 2 else "groups (2)"
-            note(f"Too few {few} to hold out a test part: there are no scores.")
+            note(f"Too few {few} to hold out a test part, so there are no scores.")
         kept = keeping and keeping(part="model")
         model = _fit_rows(loaded, options, everything, "Fitting", as_json, kept)
         facts = _model_facts(model, len(everything), 0, refit=False)
@@ -342,7 +342,7 @@ def _coverage(model: Any, loaded: Loaded, test: Any) -> dict[str, Any] | None:
 
 
 def _save(model: Any, output: Path, force: bool, key: Any) -> None:
-    """Save the model; where that place is gone or full by now, in a folder for temporary files."""
+    """Save the model; if its folder has gone or the disk is full, in a temporary folder."""
     import tempfile
 
     from adacap.exceptions import AdaCapError
@@ -366,7 +366,7 @@ def _write_report(
     from adacap.report import About, write_report
 
     if not outcome.rows:  # too few rows for a test part
-        note("There is no report: it needs a test part.")
+        note("No report: it needs a test part.")
         return
     X, y, (fitted, train, test) = loaded.X, loaded.target.y, outcome.rows
     numbers = loaded.numbers

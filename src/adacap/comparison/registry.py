@@ -282,7 +282,7 @@ _threads: ContextVar[int | None] = ContextVar("_threads", default=None)
 
 @contextmanager
 def with_threads(n: int) -> Iterator[None]:
-    """Build methods for this many threads inside, whatever the environment says.
+    """Build methods with this many threads inside the block, regardless of the environment.
 
     Examples
     --------

@@ -23,7 +23,7 @@ Index: TypeAlias = npt.NDArray[np.intp]
 
 
 def split_rows(y: Array, test_size: float, seed: int, *, by_class: bool) -> tuple[Index, Index]:
-    """Rows to train on and rows to test on; a class that training has none of is not tested.
+    """Training and test rows; test rows of classes absent from training are dropped.
 
     Parameters
     ----------
@@ -285,8 +285,8 @@ def _check_groups(methods: Mapping[str, Method], dependence: Dependence) -> None
     takes_groups = (n for n, m in methods.items() if has_fit_parameter(_built(m, 0), "groups"))
     if name := next(takes_groups, None):
         raise ValueError(
-            f"There are 2 groups. With one to test on, only one is left to train on, of which "
-            f"{name} can hold none out. Give at least 3 groups, or leave groups out."
+            f"{name} needs at least two training groups to hold one out, but only one remains: "
+            "there are 2 groups, and one is tested on. Give at least 3 groups, or leave groups out."
         )
 
 
@@ -300,7 +300,7 @@ def _check(methods: Mapping[str, Method], y: Array, n_splits: int) -> None:
         if not hasattr(method, "fit") and not callable(method):
             raise TypeError(f"Method {name!r} must be an estimator or a function, got {method!r}.")
     if not methods:
-        raise ValueError("There is no method to compare: pass a dict of names and estimators.")
+        raise ValueError("Nothing to compare: pass a dict of names and estimators.")
     if y.ndim != 1:
         raise ValueError(f"compare takes one target at a time, got y of shape {y.shape}.")
     if n_splits < 1:

@@ -422,7 +422,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             )
         own = [*(self.callbacks or ()), *steps_for(self)]
         if self.verbose and not plan.is_blend:  # which shows its members instead
-            own.append(ProgressBar(type(self).__name__, ends_with_a_line=True))
+            own.append(ProgressBar(type(self).__name__, leave=True))
         return tuple(own)
 
     def _findings(

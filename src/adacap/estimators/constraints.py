@@ -251,7 +251,7 @@ class Constraint:
         return f"{', '.join(most)} or {last}" if most else last
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a value that is of none of the kinds.
+        """Refuse a value that no kind accepts.
 
         Examples
         --------

@@ -66,7 +66,7 @@ class Dependence:
         """Refuse what cannot be split."""
         if self.n_groups == 1:
             raise ValueError(
-                "groups holds one group only, so there is none to hold out. Give at least 2 "
+                "groups holds a single group, so none can be held out. Give at least 2 "
                 "groups, or leave groups out."
             )
         if self.time is not None and len(np.unique(self.time)) < 3:

@@ -153,7 +153,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         layout: Sequence[int] | None,
         owner: str,
     ) -> Matrix:
-        """:meth:`fit_transform` for an estimator: an array, whatever ``set_output`` says.
+        """:meth:`fit_transform` for an estimator: an array, regardless of ``set_output``.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._fit(table, y, sample_weight, keep=True, layout=layout)
 
     def encode(self, table: Table) -> Matrix:
-        """:meth:`transform` for an estimator: an array, whatever ``set_output`` says."""
+        """:meth:`transform` for an estimator: an array, regardless of ``set_output``."""
         return self._encoder.encode(table)
 
     @property

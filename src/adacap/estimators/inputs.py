@@ -134,7 +134,9 @@ def device_of(name: str | None) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         is_gpu = str(name).partition(":")[0] in ("cuda", "mps", "xpu")
-        what = "needs a GPU that torch can use, and there is none here" if is_gpu else "is unknown"
+        what = (
+            "needs a GPU that torch can use, which this machine lacks" if is_gpu else "is unknown"
+        )
         raise ValueError(
             f"device={name!r} {what}. Use device='cpu', or device=None for a GPU where there is "
             "one."
@@ -163,7 +165,7 @@ def refuse_other_shape(
 
 @contextmanager
 def usual_torch(*, grad: bool = False) -> Iterator[None]:
-    """Inside the block, torch as it is when a program starts, whatever the caller has switched on.
+    """Inside the block, torch's defaults, regardless of what the caller has switched on.
 
     Without autocast, with new tensors on the CPU, and with gradients for training.
 

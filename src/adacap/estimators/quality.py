@@ -71,7 +71,7 @@ CLASS_NETS: Mapping[str, dict[str, Any]] = {name: {"n_estimators": 5} for name i
 """What ``"auto"`` means for the nets of a blend, where they differ from nets alone."""
 
 FOURIER = {"width": 256, "depth": 1}
-"""Size of the nets of Fourier features, whatever that of the others."""
+"""Size of Fourier-feature nets; independent of other nets."""
 
 LEAST_ROWS = 20  # to blend members on
 _OF_NETS = (
@@ -172,7 +172,7 @@ def nets_in(estimator: AdaCapBase, plan: MemberPlan, n_rows: int) -> Mapping[str
 
 
 def _is_given(estimator: AdaCapBase, name: str) -> bool:
-    """Whether a parameter has another value than its default, in whatever type."""
+    """Whether a parameter differs from its default, regardless of type."""
     if name not in estimator._constraints:
         return False
     told = estimator._parameters

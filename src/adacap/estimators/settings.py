@@ -72,7 +72,7 @@ REGRESSION: dict[str, Any] = {
     "max_lr": 0.03,
     "lambda_init": 3.0,
 }
-"""What ``"auto"`` means in :class:`AdaCapRegressor`, whatever the scheme and the nets."""
+"""What ``"auto"`` means in :class:`AdaCapRegressor`, regardless of scheme and nets."""
 
 CLASSIFICATION: dict[str, Any] = {
     "quality": "balanced",
@@ -86,7 +86,7 @@ CLASSIFICATION: dict[str, Any] = {
     "max_lr": 0.01,
     "lambda_init": "max_sensitivity",
 }
-"""What ``"auto"`` means in :class:`AdaCapClassifier`, whatever the scheme and the nets."""
+"""What ``"auto"`` means in :class:`AdaCapClassifier`, regardless of scheme and nets."""
 
 # ------------------------------------------------------------------------------- the settings
 

@@ -31,7 +31,7 @@ except ImportError:
 
 
 class _NoSupport:
-    """In place of scikit-learn's mixin where it has none."""
+    """Stand-in for scikit-learn's mixin in versions without it."""
 
 
 CallbackSupport: Any = CallbackSupportMixin if HAS_CALLBACKS else _NoSupport

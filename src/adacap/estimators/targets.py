@@ -389,7 +389,8 @@ def _read_text(values: npt.NDArray[Any]) -> Floats:
     numbers = reading.read(texts).numbers()
     if len(rows := np.flatnonzero(np.isnan(numbers))):
         raise ValueError(
-            f"y is read as {reading}, but {len(rows)} of {len(values)} cells are none, such as "
+            f"y was read as {reading}, but {len(rows)} of {len(values)} cells cannot be converted, "
+            "such as "
             f"{str(values[rows[0]])!r} ({_shown(rows)}, counted from 0). Remove these rows."
         )
     return numbers

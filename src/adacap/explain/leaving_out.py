@@ -111,7 +111,7 @@ def linear_moves(frozen: Frozen, x: Tensor, rows: TrainingRows) -> Tensor | None
 
 
 def _penalty(a: Tensor, y: Tensor, w: Tensor, coef: Tensor) -> float | None:
-    """λ of which coefficients are the solution: ``Aᵀ(y − Aβ) = λβ``; None if they are of none."""
+    """The λ that gives these coefficients, ``Aᵀ(y − Aβ) = λβ``; None if none does."""
     share = (w / w.sum())[:, None]
     a, y = a - (share * a).sum(0), y - (share * y).sum(0)
     left = a.mT @ (w[:, None] * (y - a @ coef))

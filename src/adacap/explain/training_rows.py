@@ -104,8 +104,7 @@ def _refuse_others(estimator: Any, data: Any) -> None:
     if not same:
         raise ValueError(
             f"X_train and y_train are not the rows that this {type(estimator).__name__} was fitted "
-            f"on, {estimator.provenance_.n_rows} of them: other columns follow from them. Pass "
-            "what fit was given, with sample_weight, groups and time if it had any. With "
-            "calibration_fraction a "
-            "model needs an integer random_state to find them again."
+            f"on, {estimator.provenance_.n_rows} of them: they encode differently from those seen "
+            "in fit. Pass what fit was given, with sample_weight, groups and time if it had any. "
+            "With calibration_fraction a model needs an integer random_state to find them again."
         )

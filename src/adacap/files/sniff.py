@@ -183,7 +183,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
-    """Whether cells that stand twice in the first row stand below too: it is a row, not names."""
+    """Whether duplicates in the first row recur below: then it is a row, not names."""
     counts = Counter(cells)
     twice = [j for j, cell in enumerate(cells) if cell.strip() and counts[cell] > 1]
     return bool(twice) and all(
@@ -192,7 +192,7 @@ def _recurs(cells: list[str], rows: list[list[str]]) -> bool:
 
 
 def _decimal(rows: list[list[str]], separator: str) -> str:
-    """Decimal sign of a table: a comma that stands as one somewhere, and not as ``1,234`` only."""
+    """Decimal sign of a table: a comma if a cell uses it so, other than as in ``1,234``."""
     if separator == ",":
         return "."
     commas = [cell for row in rows for cell in row if _COMMA.fullmatch(cell)]

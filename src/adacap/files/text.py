@@ -244,11 +244,11 @@ class TextSource(Source):
         return {name: pa.string() for name in self.names if is_code(table.column(name))}
 
     def _ungrouped(self, table: Any) -> Any:
-        """Table in which points of a file with decimal commas stand for thousands."""
+        """Table of a file with decimal commas whose points separate thousands."""
         return ungrouped(table) if self.form.decimal == "," else table
 
     def _grouped_points(self, names: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
-        """Columns of numbers whose points may stand for thousands."""
+        """Numeric columns whose points may separate thousands."""
         if self.form.decimal != ",":
             return []
         types = need_arrow().types

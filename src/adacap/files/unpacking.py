@@ -29,7 +29,7 @@ _ENOUGH = 0.9  # of the lines of a file whose cells stand apart by blanks
 
 
 class Unpacked:
-    """A file in a folder of its own, which goes with this object, and what it was made from."""
+    """A file in a temporary folder, deleted with this object, and what it was made from."""
 
     def __init__(self, name: str, made_from: Path) -> None:
         folder = tempfile.mkdtemp(prefix="adacap-")
@@ -107,7 +107,7 @@ def from_stdin() -> Unpacked:
 
 
 def spaced_encoding(path: Path, form: Format, options: TextOptions | None) -> str | None:
-    r"""Encoding of a file whose cells stand apart by blanks; None if they do not, or it is packed.
+    r"""Encoding of a file with cells separated by blanks; None if they are not, or it is packed.
 
     Such a file has the same number of words in nearly all lines, most of them numbers, and none of
     the other separators.
@@ -157,7 +157,7 @@ def _only_decimals(words: list[list[str]]) -> bool:
 
 
 def unspaced(path: Path, encoding: str, made_from: Path) -> Unpacked:
-    """A table whose cells stand apart by blanks, as one with tabs; its lines keep their numbers."""
+    """A table with cells separated by blanks, rewritten with tabs; line numbers stay the same."""
     found = Unpacked(f"{path.stem}.tsv", made_from)
     with open(path, encoding=encoding, newline="") as old:
         with open(found.path, "w", encoding="utf-8", newline="") as new:

@@ -174,7 +174,7 @@ class _ExcelWriter:
 
 
 def _cells(column: Any) -> list[Any]:
-    """Cells as Python has them; dates beyond the year 9999, which it has not, as text."""
+    """Cells as Python values; dates beyond year 9999, which Python cannot represent, as text."""
     try:
         return list(column.to_pylist())
     except OverflowError:

@@ -228,7 +228,7 @@ def _gradient(logs: _Logs, x: Tensor, y: Tensor, w: Tensor, products: Tensor) ->
 
 
 def _factor(kernel: Tensor) -> Tensor | None:
-    """Cholesky factor, by float64 where float32 has none; None where neither has."""
+    """Cholesky factor, in float64 where float32 fails; None where both fail."""
     factor, info = torch.linalg.cholesky_ex(kernel)
     if info.any():
         wide, info = torch.linalg.cholesky_ex(kernel.double())

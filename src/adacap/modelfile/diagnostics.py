@@ -76,7 +76,7 @@ def seen_tensors(seen: Seen | None) -> Iterator[tuple[str, Tensor]]:
 
 
 def restore_seen(arrays: Tensors) -> Seen | None:
-    """What is kept of the training rows, from the arrays of a file; None if it has none."""
+    """Summaries of the training rows from the arrays of a file; None if it has none."""
     if not arrays:
         return None
     axes = None

@@ -40,7 +40,7 @@ _FOREIGN = {
 
 
 def as_torch(array: Any) -> Tensor:
-    """A tensor of its own from an array of a file, of any type that torch has."""
+    """Copy of an array of a file as a tensor, also of types that NumPy lacks."""
     code = (array.dtype.names or (None,))[0]
     plain = array if code is None else array[code]
     tensor = torch.from_numpy(np.array(plain, order="C"))
@@ -213,7 +213,7 @@ def _spec(description: Json, architecture: Factory | None) -> BackboneSpec:
 
 
 def _narrow(backbone: Backbone | Stacked) -> Backbone | Stacked:
-    """A user's nets in float32, as they were trained, whatever the program's default dtype."""
+    """A user's nets in float32, as they were trained, regardless of torch's default dtype."""
     return backbone if torch.get_default_dtype() == torch.float32 else backbone.float()
 
 

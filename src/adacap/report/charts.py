@@ -180,7 +180,7 @@ def fit_paths_chart(numbers: LabelFits) -> Chart | None:
 
 
 def scores_chart(rows: Sequence[MethodScores], own: str, unit: str = "") -> Chart:
-    """The error of each method as a bar, in the order given; the bar of ``own`` stands out."""
+    """The error of each method as a bar, in the given order; that of ``own`` is highlighted."""
     name = error_name(rows[0])
     values = [row.scores[name] for row in rows]
     bars: Chart = {

@@ -134,7 +134,7 @@ def build_report(
 
 
 def _unit(codec: Any, about: About) -> str:
-    """Unit of errors: that of the only target; several are standardised, classes have none."""
+    """Unit of errors; empty for several targets, which are standardised, and for classes."""
     if isinstance(codec, ClassCodec) or codec.n_targets > 1:
         return ""
     return f"units of {about.targets[0]}" if len(about.targets) == 1 else "units of the target"

@@ -140,7 +140,7 @@ def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
 
 
 def as_array(X: Any) -> Array:
-    """Array of two dimensions from whatever NumPy converts; masked cells are None.
+    """Two-dimensional array of anything that NumPy converts; masked cells become None.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def _has_levels(series: Any) -> bool:
 
 
 def _read(series: Any, place: str) -> Array:
-    """Values of a series, refused by name where its library has none that NumPy knows."""
+    """Values of a series as NumPy holds them; a type it does not know is refused by name."""
     try:
         return _values(series)
     except (MemoryError, RecursionError):

@@ -59,7 +59,7 @@ def doubts_of_columns(
 
 
 def _codes(column: Column, name: str) -> Iterator[str]:
-    """A value such as −999 that stands apart from the others, in three cells or more."""
+    """A value such as −999, far from the others and in at least three cells."""
     if column.kind != "numeric":
         return
     x = column.numbers()[~column.missing]

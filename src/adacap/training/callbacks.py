@@ -171,7 +171,7 @@ class ProgressBar(Callback):
         Standard error by default.
     every_seconds : float, default=5.0
         Pause between lines without a terminal.
-    ends_with_a_line : bool, default=False
+    leave : bool, default=False
         Leave a line at the end, however short the training was.
     """
 
@@ -180,12 +180,12 @@ class ProgressBar(Callback):
         label: str = "Training",
         stream: TextIO | None = None,
         every_seconds: float = 5.0,
-        ends_with_a_line: bool = False,
+        leave: bool = False,
     ) -> None:
         self.label = label
         self.stream = stream
         self.every_seconds = every_seconds
-        self.ends_with_a_line = ends_with_a_line
+        self.leave = leave
         self._steps: Steps | None = None
 
     def on_start(self, state: TrainingState) -> None:
@@ -196,7 +196,7 @@ class ProgressBar(Callback):
             total=state.max_iter,
             stream=self.stream,
             every_seconds=self.every_seconds,
-            leave=self.ends_with_a_line,
+            leave=self.leave,
         ).__enter__()
 
     def on_step(self, state: TrainingState) -> None:

@@ -48,7 +48,7 @@ class Dither:
 
 
 class DitheredObjective:
-    """Adds noise to the labels; each net draws from a generator of its own.
+    """Adds noise to the labels; each net has its own generator.
 
     So the noise of a net is the same whether it is trained alone or in a bag.
 

@@ -222,7 +222,7 @@ class _Saver(Callback):
 
 @dataclass
 class UpTo(Trainer):
-    """Keeps a given iteration of each net, whatever its score, and ends with the last of them.
+    """Keeps a given iteration of each net regardless of its score, and stops after the last.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def rmse(squares: Floats, w: Floats | None) -> float:
 def _by_log_loss(
     trained: Sequence[TrainedMember], outputs: Floats, targets: Floats, w: Floats | None, loss: str
 ) -> _Weighed:
-    """Factors by log-loss; shares are those of members scaled to be as sure as they may be."""
+    """Factors by log-loss; shares are those of members scaled to their best temperature."""
     classes = (targets + 1) / 2 if loss == "bce" else targets
     factors = class_weights(outputs, classes, w)
     errors = [log_loss(one, classes, w) for one in outputs]

@@ -37,7 +37,7 @@ _MOST_OF_TIME = 0.6  # that is left, for one member
 
 @dataclass(frozen=True)
 class Budget:
-    """How much members that are no nets may cost, by quality."""
+    """Cost limits of members other than nets."""
 
     kernel: KernelSettings
     boosting: BoostingSettings
@@ -165,7 +165,7 @@ class _Workshop:
         return found._replace(part=found.part._replace(seconds=seconds))
 
     def again(self, blended: Blended, final: Tensor) -> Blended:
-        """The blend with members that are no nets trained in folds of all rows."""
+        """The blend, its members other than nets trained again in folds of all rows."""
         self.fold, self.trains, self.turn = final, None, "again "
         parts, kernel = [], None
         for part in blended.parts:

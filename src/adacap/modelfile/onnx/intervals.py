@@ -144,7 +144,7 @@ def _mean(graph: Graph, z: str, transform: TargetTransform) -> str:
 
 
 def _powers(graph: Graph, z: str, power: float) -> str:
-    """Inverse of Yeo-Johnson: above 0 and below it, of which one is 0."""
+    """Inverse of Yeo-Johnson: the part for values above 0 minus that below; one of them is 0."""
     p, q = power, 2 - power
     zero, one = graph.constant([0.0]), graph.constant([1.0])
     up = graph.call("Mul", graph.call("Max", z, zero), graph.constant([p]))

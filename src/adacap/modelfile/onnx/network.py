@@ -157,7 +157,7 @@ def _own(graph: Graph, x: str, body: nn.Module, sample: Tensor) -> str:
 
 
 def _trace(body: nn.Module, sample: Tensor) -> bytes:
-    """The backbone as an ONNX model of its own, by the exporter that torch carries itself."""
+    """The backbone as a separate ONNX model, by torch's own exporter."""
     options: dict[str, Any] = {"input_names": ["x"], "output_names": ["hidden"]}
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # the newer exporter needs more packages

@@ -51,7 +51,10 @@ def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) 
     if as_json:
         return
     present = sum(row["place"] != "absent" for row in rows)
-    typer.echo(f"{present} of {len(rows)} present. n and p are the paper's, else of the file.")
+    typer.echo(
+        f"{present} of {len(rows)} present. "
+        "n and p come from the paper where given, otherwise from the file."
+    )
     if not suite:
         names = ", ".join(f"{name} ({text})" for name, text in SUITES.items())
         typer.echo(f"Suites: {names}. Images: {_MNIST}.")
