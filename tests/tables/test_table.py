@@ -319,6 +319,36 @@ def test_row_keys_rarely_collide():
             r"contains infinity in column 'price' \(1 of 2 values\)",
         ),
         (np.array([[np.inf, "a"]], dtype=object), ValueError, "contains infinity in column 0"),
+        (
+            np.array([[1], [np.longdouble("1e4000")]], dtype=np.longdouble),
+            ValueError,
+            r"infinity in column 0 \(1 of 2 values\).*numbers beyond 1.8e308 count as infinite",
+        ),
+        (
+            {"size": np.array([1, np.longdouble("1e4000")], dtype=np.longdouble), "s": ["a", "b"]},
+            ValueError,
+            "infinity in column 'size'",
+        ),
+        ([[np.longdouble("1e4000")], [1]], ValueError, "infinity in column 0"),
+        (
+            [[1, 2], [3]],
+            ValueError,
+            "same number of cells, but row 0 has 2 and row 1 has 1. Fill in None",
+        ),
+        ([1, [2]], ValueError, "row 0 has a single value and row 1 has 1"),
+        ([np.zeros(3), np.zeros((1, 2))], ValueError, r"row 0 has 3 and row 1 has shape \(1, 2\)"),
+        ([[1, 2], [3, [4]]], ValueError, "Each cell of X must be one value, but some are lists"),
+        ({"a": [[1, 2], [3]]}, TypeError, "Cannot read column 'a', of type list: its cells are li"),
+        (
+            pl.DataFrame({"a": [{"x": 1, "y": 2}] * 3}),
+            ValueError,
+            r"column 'a' has shape \(3, 2\). Make each of its values a column of its own",
+        ),
+        (
+            pl.DataFrame({"b": [1], "a": pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2))}),
+            ValueError,
+            r"column 'a' has shape \(1, 2\). Make each of its values a column of its own",
+        ),
         ("new.csv", TypeError, r"got the text 'new.csv'.*open_table\('new.csv'\).read\(\)"),
         (pd.Series([1, 2]), ValueError, r"a Series of 2 values. Reshape your data: X.to_frame"),
         (pl.Series([1, 2]), ValueError, r"a Series of 2 values. Reshape your data: X.to_frame"),
@@ -334,6 +364,21 @@ def test_a_null_in_an_arrow_dictionary_is_missing():
     codes, levels = read_table(pa.table({"x": column})).columns[0].text()
     found = [levels[code] if 0 <= code < len(levels) else None for code in codes]
     assert found == ["a", None, "b", "a"]
+
+
+def test_the_levels_of_an_arrow_dictionary_are_not_copied_for_each_row():
+    """A file of 54 kB may give one text of 1 MB to 30,000 rows."""
+    column = pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), ["x" * 1_000_000])
+    table = read_table(pa.table({"x": column}))
+    assert table.columns[0].levels == ("x" * 1_000_000,)
+
+
+def test_numbers_wider_than_float64_are_read_as_such(recwarn):
+    cells = np.array([[1.5], [np.nan], [1e-4000], [1 / np.longdouble(3)]], dtype=np.longdouble)
+    values = read_table(cells).column(0)
+    assert values.dtype == np.float64
+    np.testing.assert_array_equal(values, [1.5, np.nan, 0.0, 1 / 3])
+    assert not recwarn.list
 
 
 def test_a_row_of_numbers_is_read_without_asking_what_frames_there_are(monkeypatch):

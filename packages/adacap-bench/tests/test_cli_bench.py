@@ -142,6 +142,11 @@ def test_an_interrupted_run_says_how_to_go_on(call, monkeypatch):
         (["--plugin", "absent.py"], "no plugin file absent.py"),
         (["--store", "nowhere/x.sqlite"], "no folder nowhere to keep x.sqlite in"),
         (["--splits", "0"], "--splits"),
+        (["--splits", "1000000000"], "splits are more than 1,000,000, the most of one run"),
+        (["--seeds", "9" * 30], "seeds are more than 1,000,000, the most of one run"),
+        (["--splits", "1001", "--seeds", "1000"], "1,001 splits x 1,000 seeds are 1,001,000 jobs"),
+        (["--methods", ""], "--methods is an empty list"),
+        (["--suite", " ,"], "--suite is an empty list"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -124,6 +124,50 @@ def test_a_decompression_bomb_is_not_unpacked(path, shape):
             store.records()
 
 
+# ------------------------------------------------------------------------------- foreign schemas
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+COLUMNS = "id, " + ", ".join(adacap_bench.store.COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("script", "named"),
+    [
+        (
+            "DROP TABLE payloads; DROP TABLE records; CREATE VIEW records AS "
+            f"{ENDLESS} {', '.join(f'i AS {name}' for name in COLUMNS.split(', '))} FROM n",
+            "view 'records'",
+        ),
+        (
+            "DROP TABLE payloads; CREATE VIEW payloads AS "
+            f"{ENDLESS} i AS record, '{{}}' AS content FROM n",
+            "view 'payloads'",
+        ),
+        (f"CREATE VIEW claims AS {ENDLESS} i AS owner FROM n", "view 'claims'"),
+        (
+            "CREATE TRIGGER gone AFTER INSERT ON records BEGIN DELETE FROM records; END",
+            "trigger 'gone'",
+        ),
+        ("CREATE UNIQUE INDEX one ON records (hex(zeroblob(400000000)))", "index 'one'"),
+        ("DROP TABLE payloads; CREATE TABLE PayLoads (record, content)", "table 'PayLoads' of ano"),
+    ],
+    ids=["view", "payloads", "claims", "trigger", "index", "table"],
+)
+def test_a_schema_that_is_not_ours_is_refused_by_name(path, script, named):
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM records" if "zeroblob" in script else "SELECT 1")
+        db.executescript(script)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match=rf"results\.sqlite is no store .* {named}"):
+            Store(path, read_only=read_only)
+
+
+def test_tables_of_others_and_statistics_are_let_be(path):
+    with sqlite3.connect(path) as db:
+        db.executescript("CREATE TABLE notes (text); CREATE INDEX i ON notes (text); ANALYZE")
+    assert read_all(path)["counts"]["ok"] == 30
+
+
 # ------------------------------------------------------------------- locked, read-only, full disk
 
 

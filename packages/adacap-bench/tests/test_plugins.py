@@ -56,3 +56,15 @@ def test_a_taken_name_is_refused_with_the_file():
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(PluginError, match=r"no plugin file .*absent.py"):
         Plugin.read(tmp_path / "absent.py")
+
+
+def test_a_plugin_that_ends_the_program_is_an_error():
+    with pytest.raises(PluginError, match=r"Plugin bad.py failed: SystemExit"):
+        load_plugin(Plugin("bad.py", SOURCE + "raise SystemExit"))
+    assert "huber" not in METHODS
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "bad.py").write_bytes(b"x = '\xff'")
+    with pytest.raises(PluginError, match=r"Plugin .*bad\.py cannot be read as text in UTF-8"):
+        Plugin.read(tmp_path / "bad.py")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,8 +11,17 @@ from typing import Any
 from adacap import exceptions
 from adacap.exceptions import AdaCapError
 
-__all__ = ["FileError", "MissingFileError", "need", "need_arrow", "readable"]
+__all__ = [
+    "FileError",
+    "MissingFileError",
+    "in_memory",
+    "need",
+    "need_arrow",
+    "readable",
+    "temporary_room",
+]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_TEXT = 200  # characters of a reader's message
 
 
@@ -55,7 +66,8 @@ def readable(path: object, what: str) -> Iterator[None]:
     KeyError: 'xl/workbook.xml'
     """
     try:
-        yield
+        with in_memory(path):
+            yield
     except (AdaCapError, ImportError):
         raise
     except Exception as error:
@@ -64,3 +76,46 @@ def readable(path: object, what: str) -> Iterator[None]:
             text if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {text}"
         )
         raise FileError(f"{path} is not a readable {what}, or is damaged: {told}") from error
+
+
+@contextmanager
+def in_memory(path: object) -> Iterator[None]:
+    """Say of a table that memory does not hold it; the error of arrow's is one of Python's.
+
+    Examples
+    --------
+    >>> with in_memory("prices.csv"):
+    ...     raise MemoryError("malloc of size 64 failed")
+    Traceback (most recent call last):
+    adacap.files.errors.FileError: There is not enough memory to read prices.csv. Read fewer ...
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise FileError(
+            f"There is not enough memory to read {path}. Read fewer of its columns or rows, or use "
+            "a machine with more."
+        ) from error
+
+
+@contextmanager
+def temporary_room(path: object) -> Iterator[None]:
+    """Say that the folder for temporary files is full, and not that a file is damaged.
+
+    Examples
+    --------
+    >>> with temporary_room("prices.zip"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    adacap.files.errors.FileError: There is no room to unpack prices.zip in ..., the folder for
+    temporary files. Free some, or name another folder by the environment variable TMPDIR.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise FileError(
+            f"There is no room to unpack {path} in {tempfile.gettempdir()}, the folder for "
+            "temporary files. Free some, or name another folder by the environment variable TMPDIR."
+        ) from error

@@ -1,4 +1,4 @@
-"""Open any table that can be read; here also the formats that are not text."""
+"""Open any table that can be read; here also workbooks and JSON."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import json
 import os
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, MissingFileError, need, need_arrow, readable
+from adacap.files.columnar import ArrowSource, ParquetSource
+from adacap.files.errors import FileError, in_memory, need, need_arrow, readable
 from adacap.files.formats import find_format
 from adacap.files.sniff import TextOptions, column_names, title_lines
 from adacap.files.source import MemorySource, Source
@@ -20,6 +21,7 @@ from adacap.files.text import TextSource
 from adacap.files.unpacking import (
     Unpacked,
     from_stdin,
+    most_unpacked,
     refuse_bomb,
     spaced_encoding,
     unspaced,
@@ -29,123 +31,10 @@ from adacap.files.unpacking import (
 __all__ = ["open_table"]
 
 
-# ----------------------------------------------------------------------- Parquet and Feather
-
-
-_FEATHER = "Feather file of version 2"
-
-
-class ParquetSource(Source):
-    """One Parquet file, or a folder of them read in the order of their names.
-
-    Folders named ``key=value`` inside give a column each.
-    """
-
-    def __init__(self, path: Path) -> None:
-        need_arrow()
-        self._parts = _parts(path)
-        names, self._rows_of = None, []
-        for file, keys in self._parts:
-            with readable(file, "Parquet file"), _open(file) as opened:
-                found = [*opened.schema_arrow.names, *keys]
-                self._rows_of.append(opened.metadata.num_rows)
-            names = names or found
-            if missing := [name for name in names if name not in found]:
-                first = self._parts[0][0].name
-                raise FileError(f"{file} has no column {missing[0]!r}, but {first} has.")
-        super().__init__(path, names or [], sum(self._rows_of))
-
-    @property
-    def files(self) -> list[Path]:
-        """The files it is made of."""
-        return [file for file, _ in self._parts]
-
-    def _pieces(
-        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
-    ) -> Iterator[Any]:
-        for (file, keys), n_rows in zip(self._parts, self._rows_of, strict=True):
-            if start < n_rows:
-                with readable(file, "Parquet file"):
-                    yield from _file_pieces(file, keys, names, rows, start)
-            start = max(0, start - n_rows)
-
-
-def _parts(path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Files of a folder with what the names of their folders say; or the one file."""
-    if not path.is_dir():
-        return [(path, {})]
-    datasets = need("pyarrow.dataset", "Reading a folder of Parquet files")
-    files = [str(file) for file in sorted(path.rglob("*.parquet")) if _is_visible(file, path)]
-    if not files:
-        raise MissingFileError(f"The folder {path} holds no file that ends in .parquet.")
-    with readable(path, "folder of Parquet files"):
-        found = datasets.dataset(
-            files, format="parquet", partitioning="hive", partition_base_dir=str(path)
-        )
-        parts = [
-            (Path(fragment.path), datasets.get_partition_keys(fragment.partition_expression))
-            for fragment in found.get_fragments()
-        ]
-    return sorted(parts, key=lambda part: part[0])
-
-
-def _is_visible(file: Path, folder: Path) -> bool:
-    return not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-
-
-def _open(file: Path) -> Any:
-    return need("pyarrow.parquet", "Reading Parquet files").ParquetFile(file, memory_map=True)
-
-
-def _file_pieces(
-    file: Path, keys: dict[str, Any], names: list[str], rows: int, start: int
-) -> Iterator[Any]:
-    pa = need_arrow()
-    own = [name for name in names if name not in keys]
-    with _open(file) as opened:
-        groups = list(range(opened.num_row_groups))
-        while groups and start >= (size := opened.metadata.row_group(groups[0]).num_rows):
-            start -= size
-            groups.pop(0)
-        for batch in opened.iter_batches(rows, row_groups=groups, columns=own, use_threads=False):
-            table = pa.Table.from_batches([batch]).slice(start)
-            start = max(0, start - batch.num_rows)
-            for name in names:
-                if name in keys:
-                    column = pa.repeat(pa.scalar(keys[name]), table.num_rows)
-                    table = table.append_column(name, column)
-            if table.num_rows:
-                yield table.select(names)
-
-
-class ArrowSource(Source):
-    """A Feather (version 2) or Arrow file."""
-
-    def __init__(self, path: Path) -> None:
-        pa = need_arrow()
-        datasets = need("pyarrow.dataset", "Reading Feather files")
-        with readable(path, _FEATHER):
-            with pa.memory_map(str(path)) as file:
-                names = pa.ipc.open_file(file).schema.names
-            n_rows = datasets.dataset(str(path), format="feather").count_rows()
-        super().__init__(path, names, n_rows)
-
-    def _pieces(
-        self, names: list[str], kinds: Mapping[str, str], rows: int, start: int
-    ) -> Iterator[Any]:
-        pa = need_arrow()
-        with readable(self.path, _FEATHER), pa.memory_map(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            for k in range(reader.num_record_batches):
-                batch = reader.get_batch(k)
-                batch.validate(full=True)  # lengths and offsets that a damaged file may lie about
-                table = pa.Table.from_batches([batch]).select(names).slice(start)
-                start = max(0, start - batch.num_rows)
-                if table.num_rows:
-                    yield table
-
-
 # ------------------------------------------------------------------------------------- Excel
+
+_EXCEL_ROWS = 1_048_576
+_MOST_CELLS, _SPARSE = 20_000_000, 10  # cells of a table of which less than a tenth hold anything
 
 
 def open_workbook(path: Path) -> MemorySource:
@@ -156,7 +45,11 @@ def open_workbook(path: Path) -> MemorySource:
         rows, n_sheets, title = _first_sheet(path, openpyxl)
     if len(rows) < 2:
         raise FileError(f"The first sheet of {path} has no rows below its line of names.")
-    texts = [["" if cell is None else str(cell) for cell in row] for row in rows[:20]]
+    width = max(map(len, rows))
+    texts = [
+        ["" if cell is None else str(cell) for cell in row] + [""] * (width - len(row))
+        for row in rows[:20]
+    ]
     first = title_lines(texts)
     names = column_names(texts[first])
     with readable(path, "Excel workbook"):
@@ -181,11 +74,53 @@ def _first_sheet(path: Path, openpyxl: Any) -> tuple[list[tuple[Any, ...]], int,
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         try:
             sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # what the file says of its size is not believed
             cells = sheet.iter_rows(values_only=True)
-            rows = [row for row in cells if any(cell is not None for cell in row)]
-            return rows, len(book.worksheets), str(sheet.title)
+            return list(_filled(cells, path)), len(book.worksheets), str(sheet.title)
         finally:
             book.close()
+
+
+def _filled(rows: Iterable[tuple[Any, ...]], path: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows that hold anything."""
+    size = _Size(path, "Delete the cells that stand far from the others, or save it as .csv.")
+    for number, row in enumerate(rows, start=1):
+        if number > _EXCEL_ROWS:
+            raise FileError(f"The first sheet of {path} has rows beyond the {_EXCEL_ROWS:,}th.")
+        if n_filled := sum(cell is not None for cell in row):
+            size.add(len(row), n_filled, sum(len(cell) for cell in row if type(cell) is str))
+            yield row
+
+
+class _Size:
+    """Size of a table that is mostly empty cells, or one text again and again, refused in time.
+
+    Such a file is small and its table is not: 25 kB of a workbook may have 16,384 columns.
+    """
+
+    def __init__(self, path: Path, way_out: str) -> None:
+        self._path, self._way_out = path, way_out
+        self._n_rows = self._n_columns = self._n_filled = self._n_text = 0
+        self._most_text = most_unpacked(path)
+
+    def add(self, n_columns: int, n_filled: int, n_text: int = 0) -> None:
+        """One more row: its width, its cells that hold anything, their text."""
+        self._n_rows += 1
+        self._n_columns = max(self._n_columns, n_columns)
+        self._n_filled += n_filled
+        self._n_text += n_text
+        n_cells = self._n_rows * self._n_columns
+        if n_cells > max(_MOST_CELLS, _SPARSE * self._n_filled):
+            raise FileError(
+                f"{self._path} would be a table of {self._n_rows:,} rows or more and "
+                f"{self._n_columns:,} columns, of whose {n_cells:,} cells only {self._n_filled:,} "
+                f"hold anything. {self._way_out}"
+            )
+        if self._n_text > self._most_text:
+            raise FileError(
+                f"{self._path} would be a table of {self._n_text / 1e9:.1f} GB of text or more, "
+                f"far beyond its size. {self._way_out}"
+            )
 
 
 # -------------------------------------------------------------------------------------- JSON
@@ -195,10 +130,15 @@ def open_json(path: Path) -> MemorySource:
     """Table of a file of JSON; a key that an object does not have is a missing cell."""
     pa = need_arrow()
     with readable(path, "file of JSON"):
-        rows = list(_rows(path))
+        size = _Size(path, "Give its rows the same names, or leave rare names out.")
+        rows: list[dict[str, Any]] = []
+        names: dict[str, None] = {}
+        for row in _rows(path):
+            names |= dict.fromkeys(row)
+            size.add(len(names), len(row))
+            rows.append(row)
         if not rows:
             raise FileError(f"{path} has no rows.")
-        names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {name: cells_column([row.get(name) for row in rows], pa) for name in names}
         return MemorySource(path, pa.table(columns))
 
@@ -222,9 +162,24 @@ def _lines(lines: Iterable[str], path: Path) -> Iterator[dict[str, Any]]:
             yield _object(line, path, f"line {number}")
 
 
+class _TwiceError(ValueError):
+    """An object gives a name twice."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _TwiceError(f"an object gives the name {twice[:40]!r} twice. Rename one.")
+    return found
+
+
 def _object(text: str, path: Path, place: str) -> dict[str, Any]:
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=_unique)
+    except _TwiceError as error:
+        raise FileError(f"{path}, {place}: {error}") from error
     except json.JSONDecodeError as error:
         raise FileError(
             f"{path}, {place}: not JSON ({error.msg}): {text.strip()[:40]!r}."
@@ -242,7 +197,9 @@ def _checked(row: Any, path: Path, place: str) -> dict[str, Any]:
 
 def _listed(text: str, path: Path) -> Iterator[dict[str, Any]]:
     try:
-        rows = json.loads(text)
+        rows = json.loads(text, object_pairs_hook=_unique)
+    except _TwiceError as error:
+        raise FileError(f"{path}: {error}") from error
     except json.JSONDecodeError as error:
         raise FileError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from error
     for k, row in enumerate(rows):
@@ -307,6 +264,11 @@ def open_table(
     {'size': [1.5, 2.5], 'price': [20, 30]}
     """
     path = Path(path)
+    with in_memory("standard input" if str(path) == "-" else path):
+        return _opened(path, known, options)
+
+
+def _opened(path: Path, known: Collection[str], options: TextOptions | None) -> Source:
     if str(path) == "-":
         return _open_unpacked(from_stdin(), known, options)
     form = find_format(path)

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.exceptions import suggest
-from adacap.files.errors import FileError, need_arrow
+from adacap.files.errors import FileError, in_memory, need_arrow
 
 __all__ = [
+    "BATCH_BYTES",
     "BATCH_ROWS",
     "MOST_BYTES",
     "MemorySource",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 BATCH_ROWS = 32_768
+BATCH_BYTES = 64 << 20  # that a batch may take before it ends with fewer rows
 
 
 class Source(ABC):
@@ -112,6 +114,8 @@ class Source(ABC):
     ) -> Iterator[Any]:
         """Arrow tables of ``rows`` rows each, the last one shorter, in the order of the file.
 
+        Where so many rows take more than 64 MB, tables of fewer.
+
         Parameters
         ----------
         columns : sequence of str, optional
@@ -125,15 +129,16 @@ class Source(ABC):
         """
         names = list(self.names if columns is None else columns)
         pieces = self._pieces(names, dict(kinds or {}), rows, start)
-        for table in _even(pieces, rows):
-            yield plain_columns(table, self.path)
+        with in_memory(self.shown):
+            for table in _even(pieces, rows):
+                yield plain_columns(table, self.shown)
 
     def read(self, columns: Sequence[str] | None = None) -> Any:
         """The whole table, each column in the type that fits all of its cells."""
         pa = need_arrow()
         tables = list(self.batches(columns))
         if not tables:
-            raise FileError(f"{self.path} has no rows.")
+            raise FileError(f"{self.shown} has no rows.")
         return pa.concat_tables(tables, promote_options="permissive")
 
     def typed(self, table: Any) -> Any:
@@ -148,20 +153,25 @@ class Source(ABC):
 
 
 def _even(pieces: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same rows in tables of ``rows`` rows."""
+    """The same rows in tables of ``rows`` rows, of fewer where these take too much memory."""
     pa = need_arrow()
     waiting: list[Any] = []
-    n_waiting = 0
+    n_waiting = n_bytes = 0
     for piece in pieces:
         waiting.append(piece)
         n_waiting += piece.num_rows
-        if n_waiting < rows:
+        n_bytes += piece.nbytes
+        is_full = n_bytes > BATCH_BYTES
+        if n_waiting < rows and not is_full:
             continue
         table = pa.concat_tables(waiting, promote_options="permissive")
         while table.num_rows >= rows:
             yield table.slice(0, rows)
             table = table.slice(rows)
-        waiting, n_waiting = [table], table.num_rows
+        if is_full and table.num_rows:
+            yield table
+            table = table.slice(table.num_rows)
+        waiting, n_waiting, n_bytes = [table], table.num_rows, table.nbytes
     if n_waiting:
         yield pa.concat_tables(waiting, promote_options="permissive")
 
@@ -269,6 +279,18 @@ def sample_table(
     Sample
         Rows in the order of the file; the same for the same seed.
     """
+    with in_memory(source.shown):
+        return _sampled(source, columns, most, seed, most_bytes, progress)
+
+
+def _sampled(
+    source: Source,
+    columns: Sequence[str],
+    most: int,
+    seed: int,
+    most_bytes: int,
+    progress: Progress | None,
+) -> Sample:
     if source.text_size <= min(_WHOLE_TEXT, most_bytes):
         table = source.read(columns)
         batches: Iterable[Any] = (
@@ -283,7 +305,7 @@ def sample_table(
 
     found = draw_rows(source.batches(columns), most, seed, most_bytes=most_bytes, progress=report)
     if not found.n_rows:
-        raise FileError(f"{source.path} has no rows.")
+        raise FileError(f"{source.shown} has no rows.")
     return found._replace(table=source.typed(found.table))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adacap.files.errors import FileError, need, need_arrow
+from adacap.files.errors import FileError, in_memory, need, need_arrow, temporary_room
 from adacap.files.formats import Format
 from adacap.files.sniff import (
     DATE_FORMATS,
@@ -24,12 +25,14 @@ from adacap.files.sniff import (
     sniff_text,
 )
 from adacap.files.source import Source, plain_columns
+from adacap.files.unpacking import bomb_error, most_unpacked
 
 __all__ = ["TextSource", "own_reader", "read_bytes", "recoded"]
 
 _BLOCK = 1 << 20  # bytes read at once; arrow reads some 32 blocks ahead
 _FEW_LINES, _MOST_SAMPLE = 5, 1 << 26  # lines to look at, unless they have more bytes than this
-_UNPACKED = 5  # assumed ratio of unpacked to packed size
+_COUNTED = 1 << 29  # bytes of text of a packed file to find out how many they are
+_ENCODING = "Give its encoding, for example --encoding latin-1."
 
 
 class TextSource(Source):
@@ -70,11 +73,16 @@ class TextSource(Source):
         self._codes = self._find_codes(sample)
         self._inferred = self._infer(sample)
         self._share = 0.0
+        self._n_unpacked = math.inf if self._packing else float(self.size)  # as far as is known
 
     @property
     def text_size(self) -> float:
-        """Bytes of text, about."""
-        return self.size * (_UNPACKED if self._packing else 1)
+        """Bytes of text; infinite where a packed file has more than is worth counting."""
+        most = most_unpacked(self.path)
+        found = self._count(min(most, _COUNTED))
+        if math.isinf(found) and most <= _COUNTED:
+            raise bomb_error(self.shown, most)
+        return found
 
     def position(self) -> float:
         """Share of the file that has been read."""
@@ -82,11 +90,18 @@ class TextSource(Source):
 
     def read(self, columns: Sequence[str] | None = None) -> Any:
         """The whole table, each column in the type that fits all of its cells."""
+        most = most_unpacked(self.path)
+        if self._packing and self._count(most) > most:
+            raise bomb_error(self.shown, most)
         with self._errors(), self._utf8() as (stream, _):
             table = _csv().read_csv(stream, *self._options(columns, self._codes))
         if not table.num_rows:
             raise FileError(f"{self.shown} has no rows.")
-        return plain_columns(self._ungrouped(table), self.shown)
+        for field in table.schema:
+            if need_arrow().types.is_binary(field.type):  # arrow's word for text that is not UTF-8
+                raise FileError(f"Cannot read {self.shown}: {_not_utf8(field.name)}")
+        with in_memory(self.shown):
+            return plain_columns(self._ungrouped(table), self.shown)
 
     def typed(self, table: Any) -> Any:
         """Rows of text in the types that fit their cells."""
@@ -96,7 +111,8 @@ class TextSource(Source):
         read = _csv().ReadOptions(column_names=table.column_names)
         parse = _csv().ParseOptions(newlines_in_values=True)
         codes = {name: kind for name, kind in self._codes.items() if name in table.column_names}
-        typed = _csv().read_csv(sink.getvalue(), read, parse, self._convert(None, codes))
+        with self._errors():
+            typed = _csv().read_csv(sink.getvalue(), read, parse, self._convert(None, codes))
         return plain_columns(self._ungrouped(typed), self.shown)
 
     def _pieces(
@@ -107,8 +123,11 @@ class TextSource(Source):
         points = self._grouped_points(names, kinds)
         types |= dict.fromkeys(points, pa.string())
         with self._errors(), self._utf8() as (stream, file):
-            total = max(file.size(), 1)
-            for batch in _csv().open_csv(stream, *self._options(names, types)):
+            total, most = max(file.size(), 1), most_unpacked(self.path)
+            reader = _csv().open_csv(stream, *self._options(names, types))
+            for k, batch in enumerate(reader):  # one of each block
+                if self._packing and k * self._block > most:
+                    raise bomb_error(self.shown, most)
                 self._share = min(1.0, file.tell() / total)
                 table = pa.Table.from_batches([batch]).slice(start)
                 start = max(0, start - batch.num_rows)
@@ -128,6 +147,17 @@ class TextSource(Source):
         return pa.string()
 
     # -- reading
+
+    def _count(self, most: int) -> float:
+        """Bytes of text, unpacked; infinite where they are more than so many."""
+        if math.isinf(self._n_unpacked):
+            with self._errors(), self._stream() as stream:
+                n = 0
+                while n <= most and (chunk := stream.read_buffer(_CHUNK).size):
+                    n += chunk
+            if n <= most:
+                self._n_unpacked = n
+        return self._n_unpacked
 
     def _sample(self) -> bytes:
         """The first lines; all of a small file."""
@@ -157,24 +187,36 @@ class TextSource(Source):
             with pa.OSFile(str(self.path)) as file:
                 yield file if self._packing is None else _unpack(file, self._packing), file
             return
-        with tempfile.NamedTemporaryFile(prefix="adacap-", suffix=".csv") as copy:
+        with (
+            temporary_room(self.shown),
+            tempfile.NamedTemporaryFile(prefix="adacap-", suffix=".csv") as copy,
+        ):
             with self._stream() as stream:
-                copy.writelines(recoded(stream, self.form.encoding))
-            copy.flush()
+                copy.writelines(self._bounded(recoded(stream, self.form.encoding)))
+                copy.flush()
             with pa.OSFile(copy.name) as file:
                 yield file, file
+
+    def _bounded(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        """The parts of a text, until a packed file has had more of them than it may."""
+        n, most = 0, most_unpacked(self.path)
+        for part in parts:
+            n += len(part)
+            if self._packing and n > most:
+                raise bomb_error(self.shown, most)
+            yield part
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """Turn the reader's error into a message about the file."""
         try:
-            yield
+            with in_memory(self.shown):
+                yield
         except FileError:
             raise
         except UnicodeDecodeError as error:
             raise FileError(
-                f"{self.shown} is not written in {self.form.encoding}: {error}. Give it, for "
-                "example --encoding latin-1."
+                f"{self.shown} is not written in {self.form.encoding}: {error}. {_ENCODING}"
             ) from error
         except (ValueError, OSError, EOFError) as error:  # of arrow and of codecs
             raise FileError(f"Cannot read {self.shown}: {self._explain(str(error))}") from error
@@ -182,7 +224,9 @@ class TextSource(Source):
     def _explain(self, message: str) -> str:
         text = message.splitlines()[0] if message else "unknown reason"
         if "UTF8" in text or "utf-8" in text.lower():
-            return f"{text}. Give its encoding, for example --encoding latin-1."
+            number = text.partition("column #")[2].partition(":")[0]
+            is_known = number.isdecimal() and int(number) < len(self.names)
+            return _not_utf8(self.names[int(number)]) if is_known else f"{text}. {_ENCODING}"
         if "conversion error to" in text and "column #" in text:
             line = line_of_cell(self.path, self._packing, self.form, text)
             return f"{self._name_column(text)}{line} In training that column was of this type."
@@ -275,6 +319,10 @@ def _first_lines(stream: Any) -> tuple[bytes, bool]:
             return sample, True
         sample += more
     return sample, len(sample) < SAMPLE_BYTES
+
+
+def _not_utf8(name: str) -> str:
+    return f"column {name!r} holds text that is not UTF-8. {_ENCODING}"
 
 
 def _unpack(file: Any, packing: str) -> Any:

@@ -15,15 +15,24 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from adacap.files.errors import FileError, readable
+from adacap.files.errors import FileError, readable, temporary_room
 from adacap.files.formats import Format
 from adacap.files.sniff import SPACES, TextOptions, encoding_of
 
-__all__ = ["Unpacked", "from_stdin", "spaced_encoding", "unspaced", "unzipped"]
+__all__ = [
+    "Unpacked",
+    "bomb_error",
+    "from_stdin",
+    "most_unpacked",
+    "refuse_bomb",
+    "spaced_encoding",
+    "unspaced",
+    "unzipped",
+]
 
 _STARTS = {b"PAR1": ".parquet", b"ARRO": ".feather", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2"}
 _SAMPLE_BYTES = 64 * 1024
-_MUCH, _MOST_TIMES = 1 << 28, 200  # bytes of a zip, unpacked, and times its packed size
+_MUCH, _MOST_TIMES = 1 << 28, 200  # bytes of a packed file, unpacked, and times its packed size
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d+)?|\d*\.\d*)([eE][-+]?\d+)?")
 _ENOUGH = 0.9  # of the lines of a file whose cells stand apart by blanks
 
@@ -32,7 +41,8 @@ class Unpacked:
     """A file in a temporary folder, deleted with this object, and what it was made from."""
 
     def __init__(self, name: str, made_from: Path) -> None:
-        folder = tempfile.mkdtemp(prefix="adacap-")
+        with temporary_room(made_from):
+            folder = tempfile.mkdtemp(prefix="adacap-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = Path(folder, name)
         self.made_from = made_from
@@ -50,9 +60,22 @@ def unzipped(path: Path) -> Unpacked:
         refuse_bomb(archive, path)
         entry = _only_table(archive, path)
         found = Unpacked(Path(entry.filename).name, path)
-        with archive.open(entry) as packed, open(found.path, "wb") as file:
+        with archive.open(entry) as packed, temporary_room(path), open(found.path, "wb") as file:
             shutil.copyfileobj(packed, file)
     return found
+
+
+def most_unpacked(path: Path) -> int:
+    """Bytes that a packed file may unpack to: of text 200 times its size, or 256 MB."""
+    return max(_MUCH, _MOST_TIMES * path.stat().st_size)
+
+
+def bomb_error(shown: object, size: int) -> FileError:
+    """Error about a packed file that unpacks to more bytes than it may."""
+    return FileError(
+        f"{shown} would unpack to {size / 1e9:.1f} GB or more, over {_MOST_TIMES} times its size, "
+        "as no table does. Unpack it yourself if you trust it."
+    )
 
 
 def refuse_bomb(archive: zipfile.ZipFile, path: Path) -> None:
@@ -63,11 +86,8 @@ def refuse_bomb(archive: zipfile.ZipFile, path: Path) -> None:
     FileError
     """
     size = sum(entry.file_size for entry in archive.infolist())
-    if size > _MUCH and size > _MOST_TIMES * max(path.stat().st_size, 1):
-        raise FileError(
-            f"{path} would unpack to {size / 1e9:.1f} GB, over {_MOST_TIMES} times its size, as no "
-            "table does. Unpack it yourself if you trust it."
-        )
+    if size > most_unpacked(path):
+        raise bomb_error(path, size)
 
 
 def _only_table(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
@@ -97,7 +117,7 @@ def from_stdin() -> Unpacked:
     ending = endings[0] if endings else ".jsonl" if start.lstrip()[:1] in (b"{", b"[") else ".csv"
     ending = ".xlsx" if start == b"PK\x03\x04" else ending
     found = Unpacked(f"stdin{ending}", Path("-"))
-    with open(found.path, "wb") as file:
+    with temporary_room("standard input"), open(found.path, "wb") as file:
         file.write(start)
         shutil.copyfileobj(content, file)
     return found
@@ -159,7 +179,7 @@ def _only_decimals(words: list[list[str]]) -> bool:
 def unspaced(path: Path, encoding: str, made_from: Path) -> Unpacked:
     """A table with cells separated by blanks, rewritten with tabs; line numbers stay the same."""
     found = Unpacked(f"{path.stem}.tsv", made_from)
-    with open(path, encoding=encoding, newline="") as old:
+    with open(path, encoding=encoding, newline="") as old, temporary_room(made_from):
         with open(found.path, "w", encoding="utf-8", newline="") as new:
             writer = csv.writer(new, delimiter="\t", lineterminator="\n")
             for cells in _spaced_cells(old):

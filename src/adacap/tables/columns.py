@@ -28,6 +28,7 @@ __all__ = [
     "as_array",
     "infinity_error",
     "is_missing",
+    "narrowed",
     "place_of",
     "read_column",
     "refuse_empty",
@@ -128,7 +129,7 @@ def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
         case _ if as_levels:
             return replace(_categorical(values.astype(object)), is_declared=True)
         case "f" | "i" | "u":
-            return Column("numeric", values)
+            return Column("numeric", narrowed(values))
         case "b":
             return Column("boolean", values)
         case "M":
@@ -137,6 +138,14 @@ def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
             return Column("numeric", _seconds(values))
         case _:
             return _read_objects(values.astype(object), place)
+
+
+def narrowed(values: Array) -> Array:
+    """The same numbers; those wider than float64 in float64, infinite where they are too large."""
+    if values.dtype.kind != "f" or values.dtype.itemsize <= 8:
+        return values
+    with np.errstate(all="ignore"):
+        return values.astype(np.float64)
 
 
 def as_array(X: Any) -> Array:
@@ -152,6 +161,10 @@ def as_array(X: Any) -> Array:
         array = np.asarray(X)
     except UnicodeDecodeError:  # text beside bytes that are not ASCII
         array = np.asarray(X, dtype=object)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise _ragged_error(X) from error
     if isinstance(X, np.ma.MaskedArray):
         array = unmasked(X)
     if array.dtype.kind in "US" and isinstance(X, list | tuple):
@@ -347,8 +360,32 @@ def infinity_error(place: str, count: int, n_rows: int) -> ValueError:
     """Error message about infinite values."""
     return ValueError(
         f"Input X contains infinity in {place} ({count} of {n_rows} values). Replace infinite "
-        "values by finite ones or by NaN."
+        "values by finite ones or by NaN; numbers beyond 1.8e308 count as infinite."
     )
+
+
+def _ragged_error(rows: Any) -> ValueError:
+    """Error about rows of different lengths, or cells that hold several values."""
+    shapes = [np.shape(row) if hasattr(row, "dtype") else _length(row) for row in rows]
+    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if odd is None:
+        return ValueError(
+            "Each cell of X must be one value, but some are lists. Make each of their values a "
+            "column of its own, or leave that column out."
+        )
+    return ValueError(
+        f"Each row of X must have the same number of cells, but row 0 has {_spelled(shapes[0])} "
+        f"and row {odd} has {_spelled(shapes[odd])}. Fill in None where a cell is missing."
+    )
+
+
+def _length(row: Any) -> tuple[int, ...]:
+    is_row = hasattr(row, "__len__") and not isinstance(row, str | bytes)
+    return (len(row),) if is_row else ()
+
+
+def _spelled(shape: tuple[int, ...]) -> str:
+    return str(shape[0]) if len(shape) == 1 else f"shape {shape}" if shape else "a single value"
 
 
 def _complex_error(place: str) -> ValueError:

@@ -102,7 +102,12 @@ def _distinct(names: Iterable[Any]) -> list[Any]:
 
 def _check_lengths(arrays: Sequence[Array], names: tuple[str, ...] | None) -> None:
     for j, array in enumerate(arrays):
-        if array.shape != arrays[0].shape or array.ndim != 1:
+        if array.ndim != 1:
+            raise ValueError(
+                f"Each column must hold one value per row, but {place_of(names, j)} has shape "
+                f"{array.shape}. Make each of its values a column of its own, or leave it out."
+            )
+        if array.shape != arrays[0].shape:
             raise ValueError(
                 f"Each column must hold one value per row, but {place_of(names, j)} has shape "
                 f"{array.shape} and {place_of(names, 0)} has shape {arrays[0].shape}."
@@ -128,9 +133,10 @@ def _read(series: Any, place: str) -> Array:
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
+        kind = _dtype_of(series) or type(series).__name__
+        why = "its cells are lists" if "inhomogeneous" in str(error) else str(error).rstrip(".")
         raise TypeError(
-            f"Cannot read {place}, of type {_dtype_of(series)}: {error}. Convert that column to "
-            "text or numbers."
+            f"Cannot read {place}, of type {kind}: {why}. Convert that column to text or numbers."
         ) from error
 
 
@@ -138,13 +144,25 @@ def _values(series: Any) -> Array:
     if isinstance(series, np.ma.MaskedArray):
         return unmasked(series)
     if _has_levels(series):
-        # arrow turns the nulls of a dictionary column into its last level
-        cells = series.to_pylist() if hasattr(series, "to_pylist") else series.to_list()
-        return _objects(cells)
+        if hasattr(series, "to_pylist"):  # arrow
+            parts = [_levels(part) for part in getattr(series, "chunks", [series])]
+            return np.concatenate(parts) if parts else np.empty(0, dtype=object)
+        return _objects(series.to_list())
     array = _numpy(series, _dtype_of(series))
     if array.dtype.kind in "US" and isinstance(series, Sequence):
         return _objects(series)  # NumPy has spelled out the numbers: undo
     return array
+
+
+def _levels(part: Any) -> Array:
+    """Cells of a dictionary array of arrow's; each level is one object, however many rows have it.
+
+    To NumPy, arrow turns its nulls into the last level.
+    """
+    levels = _objects([*part.dictionary.to_pylist(), None])
+    codes: Array = part.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    cells: Array = levels[codes]
+    return cells
 
 
 def _numpy(series: Any, dtype: Any) -> Array:

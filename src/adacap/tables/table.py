@@ -21,6 +21,7 @@ from adacap.tables.columns import (
     Kind,
     as_array,
     infinity_error,
+    narrowed,
     place_of,
     read_column,
     refuse_no_table,
@@ -317,6 +318,7 @@ def _read_array(X: Any) -> Table:
 
 
 def _from_block(block: Array) -> Table:
+    block = narrowed(block)
     kind: Kind = "boolean" if block.dtype.kind == "b" else "numeric"
     return Table(tuple(Column(kind, values) for values in block.T), None, block)
 

@@ -10,18 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from adacap_bench.jobs import FAILED, Job
+from adacap_bench.store_schema import CLAIMS
 
 __all__ = ["Claim", "Claims", "is_alive", "this_process"]
 
 Claim = Literal["mine", "taken", "done"]
 
-# Like payloads, a table of its own, made when it is first needed.
-_TABLE = """
-CREATE TABLE IF NOT EXISTS claims (
-    task TEXT NOT NULL, split INTEGER NOT NULL, method TEXT NOT NULL, seed INTEGER NOT NULL,
-    settings_hash TEXT NOT NULL, owner TEXT NOT NULL, since REAL NOT NULL,
-    PRIMARY KEY (task, split, method, seed, settings_hash)
-)"""
 _THIS = "task = ? AND split = ? AND method = ? AND seed = ? AND settings_hash = ?"
 _FOREIGN_SECONDS = 3600.0  # life of a claim of another machine, whose processes cannot be seen
 
@@ -60,7 +54,7 @@ class Claims:
         return found
 
     def _take(self, key: tuple[str, int, str, int, str], retry_failed: bool) -> Claim:
-        self._db.execute(_TABLE)
+        self._db.execute(CLAIMS)
         held = self._db.execute(f"SELECT owner, since FROM claims WHERE {_THIS}", key).fetchone()
         if held is not None and held[0] != self.owner and is_alive(*held):
             return "taken"

@@ -44,7 +44,10 @@ class Plugin:
             raise MissingPluginError(
                 f"There is no plugin file {path}. Give the path of a .py file."
             )
-        return cls(str(path.resolve()), path.read_text(encoding="utf-8"))
+        try:
+            return cls(str(path.resolve()), path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise PluginError(f"Plugin {path} cannot be read as text in UTF-8: {error}.") from error
 
     @property
     def digest(self) -> str:
@@ -86,7 +89,7 @@ def load_plugin(plugin: Plugin) -> tuple[str, ...]:
     before = set(methods.METHODS)
     try:
         _execute(plugin)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit() would end the run as if all were done
         for name in set(methods.METHODS) - before:
             del methods.METHODS[name]
         message = f"Plugin {plugin.path} failed: {type(error).__name__}: {error}"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Summary", "run"]
 
 _PATIENCE = 0.5  # seconds between looks at jobs that another run has
+_MOST_JOBS = 1_000_000  # of one run: each is an object in memory before the first one starts
 
 
 @dataclass
@@ -168,8 +169,10 @@ def run(
     loaded = [Plugin.read(path) for path in plugins]
     settings = Settings(raw_target, loaded, folder)
     tables = _tables(tasks, folder, raw_target)
+    chosen = _methods(methods)
+    _refuse_too_many(len(tables.tasks), len(chosen), len(splits), len(seeds))
     plan = make_plan(
-        tables, _methods(methods), splits, seeds,
+        tables, chosen, splits, seeds,
         settings=settings, threads=threads, plugins=loaded, in_pieces=stop_after is not None,
     )  # fmt: skip
     if isinstance(engine, str):
@@ -191,6 +194,8 @@ def _check(
     retries: int,
 ) -> None:
     for name, numbers in (("splits", splits), ("seeds", seeds)):
+        if numbers[_MOST_JOBS : _MOST_JOBS + 1]:  # len() fails beyond the words of the machine
+            raise UsageError(f"{name} are more than {_MOST_JOBS:,}, the most of one run.")
         if not numbers or min(numbers) < 0:
             raise UsageError(f"{name} must be numbers from 0, at least one, got {list(numbers)}.")
     for name, number, least in (("n_jobs", n_jobs, 1), ("threads", threads, 1)):
@@ -200,6 +205,15 @@ def _check(
         raise UsageError(f"time_limit must be a positive number of seconds, got {time_limit!r}.")
     if retries < 0:
         raise UsageError(f"retries must be an integer of at least 0, got {retries!r}.")
+
+
+def _refuse_too_many(*numbers: int) -> None:
+    if (n_jobs := math.prod(numbers)) > _MOST_JOBS:
+        tasks, methods, splits, seeds = (f"{number:,}" for number in numbers)
+        raise UsageError(
+            f"{tasks} tasks x {methods} methods x {splits} splits x {seeds} seeds are {n_jobs:,} "
+            f"jobs, but one run has at most {_MOST_JOBS:,}. Run them in parts: a store adds up."
+        )
 
 
 def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:

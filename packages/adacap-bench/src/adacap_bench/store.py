@@ -30,6 +30,7 @@ from adacap_bench.store_rows import (
     to_payload,
     to_row,
 )
+from adacap_bench.store_schema import PAYLOADS, RECORDS, odd_part
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -100,24 +101,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 _APPLICATION = 0x41644361  # "AdCa" in the header of the file
 _BUSY_SECONDS = 120.0  # to wait for another writer: a finished job is worth it
-_SCHEMA = """
-CREATE TABLE records (
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL, split INTEGER NOT NULL, method TEXT NOT NULL, seed INTEGER NOT NULL,
-    settings_hash TEXT NOT NULL, status TEXT NOT NULL, kind TEXT NOT NULL,
-    category TEXT NOT NULL, task_name TEXT NOT NULL,
-    fit_seconds REAL, predict_seconds REAL, n_train INTEGER NOT NULL,
-    n_features INTEGER NOT NULL, attempts INTEGER NOT NULL, traceback TEXT,
-    created TEXT NOT NULL, metrics TEXT NOT NULL, versions TEXT NOT NULL,
-    predictions BLOB, shape TEXT,
-    UNIQUE (task, split, method, seed, settings_hash)
-)"""
-# Payloads came later. They have a table of their own, made when the first one is written: a store
-# without any is what it always was, and a version that knows nothing of payloads reads the rest.
-_PAYLOADS = """
-CREATE TABLE IF NOT EXISTS payloads (
-    record INTEGER PRIMARY KEY REFERENCES records (id), content TEXT NOT NULL
-)"""
 _INSERT_PAYLOAD = """
 INSERT INTO payloads SELECT id, ? FROM records
 WHERE task = ? AND split = ? AND method = ? AND seed = ? AND settings_hash = ?
@@ -199,7 +182,9 @@ class Store:
         mode = "ro" if read_only else "rwc"
         address = f"{Path(os.path.realpath(self._file)).as_uri()}?mode={mode}{options}"
         with telling(self.path):
-            return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+            db = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+            db.execute("PRAGMA trusted_schema = OFF")
+            return db
 
     def _open(self, read_only: bool) -> None:
         with telling(self.path):
@@ -244,7 +229,7 @@ class Store:
         if self._is_empty():  # no other process was quicker
             self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            self._db.execute(_SCHEMA)
+            self._db.execute(RECORDS)
         self._db.execute("COMMIT")
 
     def _check(self) -> None:
@@ -265,6 +250,11 @@ class Store:
             raise StoreError(
                 f"{self.path} is damaged: its records have no column {missing[0]!r}. Name another "
                 "file with --store."
+            )
+        if odd := odd_part(self._db):
+            raise StoreError(
+                f"{self.path} is no store that adacap made: it holds {odd}, which would run as it "
+                "is used. Name another file with --store."
             )
 
     def __enter__(self) -> Self:
@@ -348,7 +338,7 @@ class Store:
     def _write(self, row: tuple[Any, ...], payload: str | None) -> int:
         n_written = self._db.execute(_INSERT, row).rowcount
         if n_written and payload is not None:
-            self._db.execute(_PAYLOADS)
+            self._db.execute(PAYLOADS)
             self._db.execute(_INSERT_PAYLOAD, (payload, *row[: len(IDENTITY)]))
         return n_written
 

@@ -107,6 +107,10 @@ def test_settings_of_an_entry_overrule_the_guess(write):
         ('name = "A"\npath = "a.csv"\ntarget = 0\nseparater = 1', "Did you mean 'separator'"),
         ('name = "A"\npath = "a.csv"\ntarget = "z"', "has no column 'z'"),
         ("name = ", "not a TOML file"),
+        ("tasks = 3", r"bad\.toml: tasks must be entries"),
+        ('name = "A"\npath = 3\ntarget = 0', r"bad\.toml: path must be text, got 3"),
+        (f"seed = {'9' * 5000}", r"bad\.toml is not a TOML file: Exceeds the limit"),
+        (f"a = {'[' * 5000}", r"bad\.toml is not a TOML file"),
         ("tasks = [3]", "an entry needs name, path, target and kind, got 3"),
     ],
 )

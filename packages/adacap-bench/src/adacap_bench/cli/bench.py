@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adacap.cli.common import command
+from adacap.exceptions import UsageError
 
 if TYPE_CHECKING:
     from adacap_bench.plan import Skipped
@@ -73,9 +74,10 @@ def run(
     from adacap_bench.datasets import find_tasks
     from adacap_bench.runner import run as run_jobs
 
+    usual = list(QUICK if quick else ["all"])
     summary = run_jobs(
-        find_tasks(_names(suite)),
-        _names(methods) if methods else list(QUICK if quick else ["all"]),
+        find_tasks(_names(suite, "--suite")),
+        usual if methods is None else _names(methods, "--methods"),
         range(splits or (2 if quick else 10)),
         range(seeds),
         store,
@@ -221,8 +223,11 @@ def report(
     typer.echo(f"Report written to {output}.")
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(text: str, option: str) -> list[str]:
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise UsageError(f"{option} is an empty list. Name at least one, or leave {option} out.")
+    return found
 
 
 def _describe(summary: Summary, store: Path) -> str:

@@ -79,9 +79,13 @@ def suite_of_toml(name: str) -> tuple[Task, ...]:
         document = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise MissingDataError(f"There is no file {name}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error}.") from error
+    except (ValueError, RecursionError) as error:  # also of an integer of 4,301 digits
         raise DataError(f"{name} is not a TOML file: {error}.") from error
-    entries = document["tasks"] if "tasks" in document else [document]
+    entries = document.get("tasks", [document])
+    if not isinstance(entries, list):
+        raise DataError(f"{name}: tasks must be entries, each below a line [[tasks]].")
     tasks = [_own_task(entry, name) for entry in entries]
     keys = [task.key for task in tasks]
     twice = sorted({key for key in keys if keys.count(key) > 1})
@@ -105,6 +109,8 @@ def task_of_toml(name: str) -> Task:
 def _own_task(entry: Any, where: str) -> Task:
     if not isinstance(entry, Mapping) or not {"name", "path", "target"} <= set(entry):
         raise DataError(f"{where}: an entry needs name, path, target and kind, got {entry!r}.")
+    if not isinstance(entry["path"], str):
+        raise DataError(f"{where}: path must be text, got {entry['path']!r}.")
     check_fields(entry, FIELDS, where)
     slug = re.sub(r"[^\w.]+", "-", str(entry.get("key", entry["name"])).lower()).strip("-")
     return _complete(dict(entry), f"{where}:{slug}", Path(where).parent, where)
