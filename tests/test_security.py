@@ -57,7 +57,7 @@ PROMISES: dict[str, str | tuple[str, ...]] = {
     "A file reveals": f"{HOSTILE}::test_a_file_tells_about_the_training_data",
     "A blend with a kernel": f"{HOSTILE}::test_a_kernel_holds_training_rows",
     "Python's own `pickle`": f"{FILES}::test_pickle_and_deepcopy",
-    "Such a file can run any code": f"{FILES}::test_what_is_no_zip",
+    "Such a file can run any code": f"{HOSTILE}::test_a_pickle_runs_code_and_a_model_file_does_not",
 }
 
 

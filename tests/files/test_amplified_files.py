@@ -23,7 +23,7 @@ import pytest
 import adacap.files.opening
 import adacap.files.text
 import adacap.files.unpacking
-from adacap.files import FileError, TextOptions, open_table, sample_table
+from adacap.files import FileError, MissingFileError, TextOptions, open_table, sample_table
 from adacap.files.source import BATCH_BYTES
 
 
@@ -351,3 +351,9 @@ def test_a_name_given_twice_in_json_is_refused(tmp_path, name, text, place):
     path.write_text(text)
     with pytest.raises(FileError, match=rf"t\.jsonl?,? ?:?{place}.*gives the name '[ab]' twice"):
         open_table(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "x" * 300 + ".csv"])
+def test_names_that_no_file_can_have(name):
+    with pytest.raises(MissingFileError, match=r"There is no file '.*\.csv': (embedded|File name)"):
+        open_table(name)

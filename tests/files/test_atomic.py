@@ -252,3 +252,33 @@ def test_another_name_of_the_file_keeps_the_old_content(tmp_path: Path) -> None:
     os.link(path, other)
     write_text(path, "new", force=True)
     assert (path.read_text(), other.read_text()) == ("new", "old")
+
+
+# ------------------------------------------------------------------------------------ odd places
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder of Linux")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a\0b", "embedded null"),
+        ("x" * 256, "name too long"),
+        ("é" * 128, "name too long"),
+        pytest.param("/proc/x.csv", "No such file or directory", marks=needs_proc),
+    ],
+)
+def test_a_place_that_takes_no_file_is_named_and_not_its_draft(tmp_path, name, why):
+    place = tmp_path / name
+    for use in (check_writable, lambda path: write_text(path, "text")):
+        with pytest.raises(OutputError, match=rf"cannot be written: .*{why}.*Name another") as told:
+            use(place)
+        assert repr(str(place)) in str(told.value)
+        assert "draft" not in str(told.value)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "x" * 251 + ".csv", "y." + "z" * 240, "é" * 127])
+def test_the_longest_names_are_written(tmp_path, name):
+    write_text(tmp_path / name, "text")
+    assert os.listdir(tmp_path) == [name]

@@ -1,6 +1,7 @@
 """Outputs appear whole or not at all, and an interrupted one can go on."""
 
 import os
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
@@ -9,6 +10,7 @@ import pytest
 
 from adacap.files import (
     FileError,
+    OutputError,
     OutputExistsError,
     Parts,
     fingerprint,
@@ -127,3 +129,24 @@ def test_a_changed_file_has_another_fingerprint(tmp_path):
     before = fingerprint([path])
     path.write_text("a\n1\n2\n")
     assert fingerprint([path]) != before
+
+
+@pytest.mark.parametrize("name", ["é" * 100 + ".csv", "x" * 246 + ".csv"])
+def test_parts_of_an_output_with_a_long_name(tmp_path, name):
+    output = tmp_path / name
+    for resume in (False, True):
+        parts = Parts(output, {})
+        parts.start(resume=resume)
+        assert parts.n_rows == int(resume)
+        parts.add(pa.table({"x": [1]}))
+        parts.leave()
+    parts = Parts(output, {})
+    parts.start(resume=True)
+    assert parts.finish(force=False) == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder of Linux")
+def test_a_place_without_room_for_parts_is_named():
+    with pytest.raises(OutputError, match=r"/proc/x\.csv cannot be written: no folder can be made"):
+        Parts(Path("/proc/x.csv"), {}).start(resume=False)

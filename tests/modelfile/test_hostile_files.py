@@ -357,6 +357,28 @@ def test_a_reader_runs_and_writes_nothing(
     ]
 
 
+@pytest.mark.parametrize("read", READERS)
+def test_a_pickle_runs_code_and_a_model_file_does_not(
+    files: dict[str, Path], tmp_path: Path, read: Callable[..., Any]
+) -> None:
+    path, sprung = tmp_path / "m.adacap", tmp_path / "sprung"
+    model = load(files["nets"])
+    with pytest.MonkeyPatch.context() as patch:  # the pickle of a fitted estimator, forged
+        patch.setattr(type(model), "__reduce__", lambda self: (Path.touch, (sprung,)))
+        forged = pickle.dumps(model)
+    path.write_bytes(forged)
+    with pytest.raises(ModelFileError, match="it does not begin as a zip file"):
+        read(path)
+    with zipfile.ZipFile(path, "w") as archive:  # nor as the parts of a model file
+        archive.writestr("model.json", forged)
+        archive.writestr("weights.safetensors", forged)
+    with pytest.raises(ModelFileError):
+        read(path)
+    assert not sprung.exists()
+    pickle.loads(forged)
+    assert sprung.exists()
+
+
 @pytest.mark.parametrize("source", MODELS)
 def test_another_default_type_of_the_program_changes_nothing(
     source: str, files: dict[str, Path]
@@ -423,6 +445,24 @@ def test_a_place_that_is_no_file_is_named(
     with pytest.raises(wanted, match=r"is a folder\. Name a file\.|There is no folder none"):
         load(files["nets"]).save(name)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (".", "it is a folder"),
+        ("a\0b", r"cannot be read \(embedded null"),
+        ("x" * 300, r"cannot be read \(File name too long"),
+        pytest.param(
+            "/proc/self/mem", r"cannot be read \(Input/output error",
+            marks=pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="Linux alone"),
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("read", [load, lite.load])
+def test_what_cannot_be_read_is_no_model(read: Any, path: str, why: str) -> None:
+    with pytest.raises(ModelFileError, match=rf"Cannot load '.*': (it )?{why}"):
+        read(path)
 
 
 @pytest.mark.parametrize("path", [0, 3, True, None])

@@ -1,6 +1,7 @@
 """Model files for years: each version there was is read, or says who reads it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,12 @@ def test_a_change_of_the_format_raises_its_number() -> None:
 
 if __name__ == "__main__":
     OUTLINE.write_text(json.dumps(present(), indent=1) + "\n", encoding="utf-8")
+
+
+def test_the_page_of_the_format_ends_at_this_version() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \|.*\| (yes|no);?[^|]*\|[^|]*\|$", page, flags=re.M)
+    assert [int(number) for number, _ in rows] == list(range(1, FORMAT_VERSION + 1))
+    assert min(int(number) for number, is_read in rows if is_read == "yes") == OLDEST
+    assert f"| `format_version` | {FORMAT_VERSION} |" in page
+    assert re.findall(r"outline-\d+\.json", page) == [OUTLINE.name]

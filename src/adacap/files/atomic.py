@@ -16,7 +16,7 @@ from adacap.exceptions import NoFolderError, OutputError, refuse_existing
 
 __all__ = ["check_writable", "drafted", "remove_drafts", "write_bytes", "write_text"]
 
-_MOST_OF_NAME = 40  # characters of the target's name in the name of its draft
+_MOST_OF_NAME, _MOST_OF_ENDING = 40, 16  # bytes of the target's name in the name of its draft
 _OLD_SECONDS = 60.0  # without a change, of a draft whose process may be on another machine
 
 
@@ -41,7 +41,7 @@ def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
     NoFolderError
         If its folder does not exist.
     OutputError
-        If it is a folder, a device or a link to itself, or if it or its folder may not be written.
+        If it is a folder, a device or a link to itself, or if it or its folder cannot be written.
 
     Examples
     --------
@@ -50,19 +50,40 @@ def check_writable(path: str | os.PathLike[str], force: bool = False) -> Path:
     adacap.exceptions.NoFolderError: There is no folder nowhere to write out.csv to.
     """
     path = Path(path)
-    target = _target_of(path)
-    if target.is_dir():
-        raise OutputError(f"{path} is a folder. Name a file.")
-    refuse_existing(path, force)
-    if not target.parent.is_dir():
-        folder = target.parent if path.is_symlink() else path.parent
-        raise NoFolderError(f"There is no folder {folder} to write {path.name} to.")
-    if target.exists() and not target.is_file():
-        raise OutputError(f"{path} is a device or a pipe. Name a file.")
-    for needed in (target, target.parent):
-        if needed.exists() and not os.access(needed, os.W_OK):
-            raise OutputError(f"{path} cannot be written: {needed} is read-only. Name another.")
+    with _named(path):
+        target = _target_of(path)
+        if target.is_dir():
+            raise OutputError(f"{path} is a folder. Name a file.")
+        refuse_existing(path, force)
+        if not target.parent.is_dir():
+            folder = target.parent if path.is_symlink() else path.parent
+            raise NoFolderError(f"There is no folder {folder} to write {path.name} to.")
+        if target.exists() and not target.is_file():
+            raise OutputError(f"{path} is a device or a pipe. Name a file.")
+        for needed in (target, target.parent):
+            if needed.exists() and not os.access(needed, os.W_OK):
+                raise OutputError(f"{path} cannot be written: {needed} is read-only. Name another.")
+        _try_draft(target)
     return target
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file that the user asked for where the system refuses a place for it."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        why = getattr(error, "strerror", None) or str(error)
+        raise OutputError(f"{str(path)!r} cannot be written: {why}. Name another.") from error
+
+
+def _try_draft(target: Path) -> None:
+    """Make and remove a draft: some folders take no files, whatever their permissions say."""
+    draft = target.with_name(_draft_name(target, _own_mark()))
+    draft.touch(exist_ok=False)
+    draft.unlink()
 
 
 def _target_of(path: Path) -> Path:
@@ -111,7 +132,7 @@ def drafted(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]
     ('done', 1)
     """
     target = check_writable(path, force)
-    draft = target.with_name(_draft_name(target, f"{os.getpid()}-{secrets.token_hex(6)}"))
+    draft = target.with_name(_draft_name(target, _own_mark()))
     remove_drafts(target)
     try:
         yield draft
@@ -128,7 +149,13 @@ def drafted(path: str | os.PathLike[str], force: bool = False) -> Iterator[Path]
 def _draft_name(target: Path, own: str) -> str:
     """Name of a draft; a digest distinguishes targets whose names begin alike."""
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]
-    return f".{target.stem[:_MOST_OF_NAME]}.draft-{digest}-{own}{target.suffix}"
+    stem = os.fsencode(target.stem)[:_MOST_OF_NAME].decode("utf-8", "ignore")
+    ending = target.suffix if len(os.fsencode(target.suffix)) <= _MOST_OF_ENDING else ""
+    return f".{stem}.draft-{digest}-{own}{ending}"
+
+
+def _own_mark() -> str:
+    return f"{os.getpid()}-{secrets.token_hex(6)}"
 
 
 def remove_drafts(path: str | os.PathLike[str], idle_seconds: float = _OLD_SECONDS) -> None:

@@ -59,6 +59,13 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     adacap.files.errors.MissingFileError: There is no file nowhere.csv.
     """
     path = Path(path)
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        pass  # of which more is said below
+    except (OSError, ValueError) as error:  # a name that no file can have
+        why = getattr(error, "strerror", None) or str(error)
+        raise MissingFileError(f"There is no file {str(path)!r}: {why}.") from error
     if path.is_dir():
         return Format("parquet")
     if path.is_symlink() and not path.exists():

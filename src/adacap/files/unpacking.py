@@ -41,7 +41,7 @@ class Unpacked:
     """A file in a temporary folder, deleted with this object, and what it was made from."""
 
     def __init__(self, name: str, made_from: Path) -> None:
-        with temporary_room(made_from):
+        with temporary_room(name if str(made_from) == "-" else made_from):
             folder = tempfile.mkdtemp(prefix="adacap-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = Path(folder, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import hashlib
 import io
 import json
 import math
@@ -15,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from adacap.exceptions import OutputError
 from adacap.files.atomic import drafted, write_bytes
 from adacap.files.errors import FileError, need, need_arrow, readable
 from adacap.files.formats import Format, output_format
@@ -199,6 +201,14 @@ _WRITERS = {
 
 
 _STATE = "state.json"
+_MOST_OF_NAME = 200  # bytes
+
+
+def _folder_name(name: str) -> str:
+    """Name of the folder of parts; a digest in place of a name too long to have more around it."""
+    if len(os.fsencode(name)) > _MOST_OF_NAME:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
+    return f".{name}.part"
 
 
 def fingerprint(files: list[Path]) -> list[list[Any]]:
@@ -245,7 +255,7 @@ class Parts:
 
     def __init__(self, output: Path, settings: Mapping[str, Any]) -> None:
         self.output = output
-        self.folder = output.with_name(f".{output.name}.part")
+        self.folder = output.with_name(_folder_name(output.name))
         self._settings = json.loads(json.dumps(dict(settings)))
         self._rows: list[int] = []
         self._held: int | None = None  # a descriptor of the folder, which is locked
@@ -293,7 +303,13 @@ class Parts:
         """Make the folder, and refuse one that another run is writing to."""
         if self.folder.is_symlink():
             raise FileError(f"{self.folder}, where parts are kept, is a link. Remove it.")
-        self.folder.mkdir(exist_ok=True)
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"{self.output} cannot be written: no folder can be made beside it for its parts "
+                f"({error.strerror}). Name another."
+            ) from error
         with suppress(ImportError):  # Windows
             import fcntl
 

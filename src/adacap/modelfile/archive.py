@@ -144,17 +144,27 @@ def read(path: str | os.PathLike[str]) -> ArchiveParts:
     ModelFileError
         If there is anything but these two parts, or one of them is damaged.
     """
-    path = os.fspath(path)  # a number would be an open file of the process
-    is_odd = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-    require(not is_odd, "it is a device or a pipe.")
-    with open(path, "rb") as file:
-        start = file.read(4)
-        require(start == b"PK\x03\x04", "it does not begin as a zip file.")
-        content = start + file.read()
+    content = _content(os.fspath(path))  # a number would be an open file of the process
     with refusing("the zip file is damaged", *_BAD_ZIP):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(archive.infolist(), len(content))
             return ArchiveParts(archive.read(DESCRIPTION), archive.read(WEIGHTS), archive.comment)
+
+
+def _content(path: str) -> bytes:
+    """The bytes of a file that begins as a zip; that it is missing or locked is told by Python."""
+    is_odd = os.path.exists(path) and not os.path.isfile(path)
+    what = "a folder" if is_odd and os.path.isdir(path) else "a device or a pipe"
+    require(not is_odd, f"it is {what}.")
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+            require(start == b"PK\x03\x04", "it does not begin as a zip file.")
+            return start + file.read()
+    except (FileNotFoundError, PermissionError, ModelFileError):
+        raise
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        refuse(f"it cannot be read ({getattr(error, 'strerror', None) or error}).", error)
 
 
 def _check_parts(parts: list[zipfile.ZipInfo], size: int) -> None:
