@@ -54,6 +54,7 @@ def describe(one: Described) -> Json:
 
     Examples
     --------
+    >>> from adacap.encodings import Bins
     >>> describe(Bins(d_in=3, n_ramps=16))
     {'kind': 'Bins', 'd_in': 3, 'n_ramps': 16}
     """
@@ -65,6 +66,7 @@ def pack(one: Described, arrays: Mapping[str, Any]) -> Tensors:
 
     Examples
     --------
+    >>> from adacap.predictors import Linear
     >>> arrays = {"weight": np.array([[[0.5]]]), "bias": np.array([[0.1]])}
     >>> {name: str(a.dtype) for name, a in pack(Linear(1, 1, 1), arrays).items()}
     {'weight': 'float32', 'bias': 'float64'}
