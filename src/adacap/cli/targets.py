@@ -88,7 +88,7 @@ def read_class_weight(text: str | None, target: Target) -> str | dict[Any, float
     ({'a': 2.0}, 'balanced')
     >>> read_class_weight("c=2", target)
     Traceback (most recent call last):
-    adacap.cli.common.UsageError: --class-weight: Unknown class 'c'. Known: a, b.
+    adacap.exceptions.UsageError: --class-weight: Unknown class 'c'. Known: a, b.
     """
     if text is None:
         return None
