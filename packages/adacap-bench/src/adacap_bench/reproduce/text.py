@@ -9,7 +9,7 @@ from dataclasses import replace
 from adacap_bench.markdown import table_lines
 from adacap_bench.reproduce.evidence import Evidence
 from adacap_bench.reproduce.item import Claim, Row, judged
-from adacap_bench.reproduce.verdicts import LEAST, LEVEL, as_if_independent
+from adacap_bench.reproduce.verdicts import LEAST, LEVEL, as_elsewhere
 from adacap_bench.split import TEST_RATIO
 
 __all__ = ["ledger_text", "readme_text", "record_text", "table_rows"]
@@ -101,8 +101,8 @@ def ledger_text(
         parts += ["## Summary", _summary(known)]
     if any(evidence.before for evidence in known):
         parts += ["## What the rule and new runs changed", _changes(known)]
-    if shared := _only_if_independent(known):
-        parts += ["## What the correction for shared rows leaves open", shared]
+    if shared := _not_elsewhere(known):
+        parts += ["## What holds on these tables and may not on others", shared]
     for standing, title in _SECTIONS.items():
         if found := _judged(known, standing):
             parts += [f"## {title}", found]
@@ -133,32 +133,29 @@ def _rule() -> list[str]:
         "tasks: what tasks differ by is no part of them, and degrees of freedom are those of Welch "
         "and Satterthwaite. Only where a task has a single experiment does the spread over tasks "
         "stand for the error; that is wider.",
-        "Splits of one table are repeated and share rows. Taken as independent they tell how well "
-        "the mean over all splits of that very table is known; whether a claim would hold on other "
-        "rows of its kind is less certain. So effects on splits have the error of Nadeau and "
-        f"Bengio, whose variance is 1/n + {TEST_RATIO:g} of that of one split instead of 1/n; "
-        "seeds and draws share no rows and need none of it. What would be decided without it is "
-        "listed below.",
+        "Splits of one table are repeated and share rows. Their error tells how well the mean over "
+        "all splits of that very table is known, as the paper's claims are about these tables; "
+        "whether a claim would hold on other rows of their kind is less certain. By the correction "
+        f"of Nadeau and Bengio, whose variance is 1/n + {TEST_RATIO:g} of that of one split "
+        "instead of 1/n, it would not be decided where it is listed below.",
         "A number *agrees* within 10 % of the paper's, or within two standard errors of at least "
-        f"{LEAST} experiments, here without that correction, since the paper's is of the same "
-        "table; otherwise ours is *higher* or *lower*. ± is the standard deviation over runs; a "
-        "mean over tasks has none.",
+        f"{LEAST} experiments; otherwise ours is *higher* or *lower*. ± is the standard deviation "
+        "over runs; a mean over tasks has none.",
     ]
 
 
-def _only_if_independent(known: Sequence[Evidence]) -> str:
-    """Claims that the correction of the error alone leaves undecided."""
+def _not_elsewhere(known: Sequence[Evidence]) -> str:
+    """Claims that are decided for these tables, and not for others of their kind."""
     lines = []
     for evidence in known:
         apart = [
-            replace(claim, effects=[*map(as_if_independent, claim.effects)])
-            for claim in evidence.claims
+            replace(claim, effects=[*map(as_elsewhere, claim.effects)]) for claim in evidence.claims
         ]
         for claim, other in zip(evidence.claims, judged(apart), strict=True):
             if claim.verdict != other.verdict and not claim.waits:
                 lines.append(
-                    f"- {evidence.item}: {claim.text} — {claim.verdict} ({_effect(claim)}); as of "
-                    f"independent splits {other.verdict} ({_effect(other)})"
+                    f"- {evidence.item}: {claim.text} — {claim.verdict} ({_effect(claim)}); "
+                    f"elsewhere {other.verdict} ({_effect(other)})"
                 )
     return "\n".join(lines)
 

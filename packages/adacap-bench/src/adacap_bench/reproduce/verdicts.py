@@ -9,8 +9,9 @@ things at once holds if each of them does, and fails if one of them fails.
 
 The mean is over tasks and the error is that of the same tasks, so what tasks differ by does not
 enter; where a task has a single experiment there is no such error, and the spread over tasks, which
-is wider, stands for it. Splits of one table share rows: their error has the correction of Nadeau
-and Bengio, by which a claim is about other tables of its kind, not about these rows.
+is wider, stands for it. Splits of one table share rows, so what holds on them may not hold on other
+rows of their kind: an effect has that error too, by the correction of Nadeau and Bengio, which the
+ledger shows and which decides nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Protocol
 from adacap_bench.reproduce.means import mean_of, spread_over_tasks, within_tasks
 
 __all__ = [
-    "ERRORS", "LEAST", "LEVEL", "Effect", "agrees", "as_if_independent", "contrast", "decide",
+    "ERRORS", "LEAST", "LEVEL", "Effect", "agrees", "as_elsewhere", "contrast", "decide",
     "effect_of",
 ]  # fmt: skip
 
@@ -55,8 +56,9 @@ class Effect:
         Comparisons of which this one was picked as the clearest.
     df : float or None
         Degrees of freedom of the error; None means ``n - 1``.
-    independent : float or None
-        The error if splits of one table shared no rows, where that differs.
+    elsewhere : float or None
+        The error for other rows of the same kind, where that differs: splits of one table share
+        rows.
     uneven : bool
         Whether one of the means it compares has further experiments, which it leaves out.
     values : mapping of str to float
@@ -75,7 +77,7 @@ class Effect:
     n: int
     trials: int = 1
     df: float | None = field(default=None, repr=False)
-    independent: float | None = field(default=None, repr=False)
+    elsewhere: float | None = field(default=None, repr=False)
     uneven: bool = field(default=False, repr=False)
     values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
 
@@ -111,23 +113,23 @@ def effect_of(values: Mapping[str, float], *, trials: int = 1) -> Effect:
     --------
     >>> effect_of({"seed 0": 1.0, "seed 1": 3.0})
     Effect(value=2.0, error=1.0, n=2, trials=1)
-    >>> effect_of({"split 0": 1.0, "split 1": 3.0}).error > 1.2  # of one table
+    >>> effect_of({"split 0": 1.0, "split 1": 3.0}).elsewhere > 1.2  # of one table
     True
     >>> effect_of({"seed 0": 1.0}).error is None
     True
     """
     known = {name: float(value) for name, value in values.items()}
-    error, df = within_tasks(known, shared_rows=True) or spread_over_tasks(known) or (None, None)
-    apart, _ = within_tasks(known, shared_rows=False) or (error, df)
+    error, df = within_tasks(known, shared_rows=False) or spread_over_tasks(known) or (None, None)
+    wider, _ = within_tasks(known, shared_rows=True) or (error, df)
     return Effect(
-        mean_of(known), error, len(known), trials, df, None if apart == error else apart,
+        mean_of(known), error, len(known), trials, df, None if wider == error else wider,
         values=known,
     )  # fmt: skip
 
 
-def as_if_independent(effect: Effect) -> Effect:
-    """An effect with the error that it would have if splits of one table shared no rows."""
-    return effect if effect.independent is None else replace(effect, error=effect.independent)
+def as_elsewhere(effect: Effect) -> Effect:
+    """An effect with its error for other rows of the same kind."""
+    return effect if effect.elsewhere is None else replace(effect, error=effect.elsewhere)
 
 
 class Measured(Protocol):
