@@ -48,6 +48,9 @@ OPTIONS = {
     "export": ("--onnx", "--data", "--dtype", "--missing-text", "--interval", "--key-file",
                "--force", "--json"),
     "bench": ("--json", "--splits", "--methods", "--suite", "--store", "--output", "--force"),
+    "bench run": ("--methods", "--splits", "--seeds", "--threads", "--engine", "--store",
+                  "--plugin", "--time-limit", "--retries", "--data", "--quick", "--raw-target",
+                  "--retry-failed", "--suite", "--json"),
     "data": ("--folder", "--json"),
     "reproduce": ("--quick", "--full", "--scale", "--splits", "--seeds", "--methods", "--output",
                   "--page", "--readme", "--store", "--state", "--jobs", "--engine", "--data",
@@ -106,7 +109,13 @@ FITTING = {  # values that an option may take, so that commands get beyond their
     "--store": ("s.sqlite", "new.sqlite"),
     "--state": ("s.sqlite", "new.sqlite"),
     "--jobs": ("1",),
-    "--engine": ("local", "ray"),
+    "--engine": ("local", "dask"),
+    "--suite": ("builtin-diabetes", "t.csv", "t.csv:town", "odd.toml", "", "builtin-iris,t.csv"),
+    "--methods": ("intercept", "ridge,intercept", "nothing", "", "ols"),
+    "--seeds": ("1", "2", "0", "9" * 30),
+    "--threads": ("1", "0"),
+    "--retries": ("0", "1", "-1"),
+    "--plugin": ("end.py", "odd.csv", "fine.py", "nowhere/p.py", "."),
 }  # fmt: skip
 FILES = ("t.csv", "m.adacap", "signed.adacap", "empty.csv", "nothing.csv", "odd.csv", "s.sqlite",
          "c.checkpoint", ".", "nowhere/x")  # fmt: skip
@@ -124,6 +133,10 @@ COMMANDS = {  # and what it takes
     "reproduce list": (), "demo-x": (), "": (),
 }  # fmt: skip
 CHEAP = {  # where it comes to training; the first may be drawn otherwise, the last may not
+    "bench run": (
+        ("--suite", "t.csv", "--methods", "intercept"),
+        ("--jobs", "1", "--splits", "1", "--time-limit", "2"),
+    ),
     "fit": (("--method", "fast-nets"), ("--n-estimators", "1", "--time-limit", "0.5")),
     "evaluate": (
         ("--method", "fast-nets", "--against", "ridge"),
@@ -153,6 +166,9 @@ def contents() -> dict[str, bytes]:
         "key.bin": key,
         "empty.csv": b"",
         "odd.csv": bytes(range(256)) * 4,
+        "odd.toml": b'[[tasks]]\nname = "T"\npath = "t.csv"\ntarget = "price"\nseed = 1\n',
+        "end.py": b"import sys\nsys.exit()\n",
+        "fine.py": b"x = 1\n",
         "s.sqlite": b"SQLite format 3\0" + bytes(2000),
         "c.checkpoint": models["m.adacap"][:-100],
     }
@@ -210,11 +226,13 @@ def _within(where: Path) -> Iterator[None]:
 def words(draw: random.Random) -> list[str]:
     """A command line."""
     command = draw.choice(sorted(COMMANDS))
-    found, name = command.split(), command.partition(" ")[0]
     if command == "bench":
-        found.append(draw.choice(("report", "import", "methods", "run-x")))
+        command += f" {draw.choice(('report', 'import', 'methods', 'run-x', 'run', 'run', 'run'))}"
+    found, name = command.split(), command.partition(" ")[0]
+    takes = () if command == "bench run" else COMMANDS[command if command in COMMANDS else name]
+    name = command if command in OPTIONS else name
     first, last = CHEAP.get(command, ((), ()))
-    found += [_file(draw, kind) for kind in COMMANDS[command]]
+    found += [_file(draw, kind) for kind in takes]
     if draw.random() < 0.1:
         found = draw.choice((found[:-1], [*found, draw.choice(FILES)]))
     found += first

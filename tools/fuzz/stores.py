@@ -1,7 +1,7 @@
 """Damaged results stores: every one is read, or refused by a StoreError that names the file.
 
-A good store is damaged byte by byte, page by page and cut, and its cells are replaced by odd values
-with the file intact.
+A good store is damaged byte by byte, page by page and cut; with the file intact, its cells are
+replaced by odd values, and parts of its schema by views, triggers and other tables.
 """
 
 from __future__ import annotations
@@ -96,6 +96,58 @@ def altered(draw: random.Random, path: Path) -> None:
         db.close()
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+BODIES = (
+    "DELETE FROM records", "UPDATE records SET status = 'ok'", "SELECT RAISE(IGNORE)",
+    "INSERT INTO payloads SELECT id + 100, 'x' FROM records", "SELECT RAISE(ABORT, 'no')",
+    f"INSERT INTO payloads {ENDLESS} SELECT i + 1000, 'x' FROM n",
+)  # fmt: skip
+
+
+def reshaped(draw: random.Random, path: Path) -> bool:
+    """Foreign parts in the schema of an intact file; whether any was made."""
+    path.write_bytes(good())
+    db = sqlite3.connect(path, isolation_level=None)
+    is_changed = False
+    try:
+        for k in range(draw.choice((1, 1, 2))):
+            table = draw.choice(("records", "payloads", "claims", "other"))
+            try:
+                db.executescript(_statement(draw, table, k))
+                is_changed = True
+            except sqlite3.Error:
+                continue
+    finally:
+        db.close()
+    return is_changed
+
+
+def _statement(draw: random.Random, table: str, k: int) -> str:
+    columns = {"records": ("id", *COLUMNS), "payloads": ("record", "content")}.get(table, ("task",))
+    cells = ", ".join(f"i AS {name}" for name in columns)
+    match draw.randrange(5):
+        case 0:
+            ends = draw.choice(("", " LIMIT 5"))
+            return (
+                f"DROP TABLE IF EXISTS {table};"
+                f"CREATE VIEW {table} AS {ENDLESS} SELECT {cells} FROM n{ends}"
+            )
+        case 1:
+            event = draw.choice(("AFTER INSERT", "BEFORE INSERT", "AFTER UPDATE", "AFTER DELETE"))
+            table = draw.choice(("records", "payloads"))
+            return f"CREATE TRIGGER t{k} {event} ON {table} BEGIN {draw.choice(BODIES)}; END"
+        case 2:
+            return (
+                f"DROP TABLE IF EXISTS {table};"
+                f"CREATE TABLE {table.upper()} ({', '.join(columns)}, more DEFAULT (randomblob(9)))"
+            )
+        case 3:
+            name = draw.choice(columns)
+            return f"CREATE UNIQUE INDEX i{k} ON {table} (hex({name}), length({name}))"
+        case _:
+            return f"DROP TABLE IF EXISTS {table}; CREATE VIRTUAL TABLE {table} USING fts5(task)"
+
+
 @cache
 def folder() -> tempfile.TemporaryDirectory[str]:
     """One folder for all cases."""
@@ -105,12 +157,17 @@ def folder() -> tempfile.TemporaryDirectory[str]:
 def case(draw: random.Random) -> str:
     """Use one hostile store in every way."""
     path = Path(folder().name, "results.sqlite")
-    if draw.random() < 0.4:
+    kind, is_foreign = draw.random(), False
+    if kind < 0.4:
         altered(draw, path)
-    else:
+    elif kind < 0.9:
         path.write_bytes(damaged(draw))
+    else:
+        is_foreign = reshaped(draw, path)
     try:
         word = _use(path, read_only=draw.random() < 0.7)
+        if is_foreign and word == "used" and _foreign(path):
+            raise AssertionError(f"used in spite of {_foreign(path)}")
     finally:
         left = {entry.name for entry in path.parent.iterdir()}
         for name in left:
@@ -118,6 +175,16 @@ def case(draw: random.Random) -> str:
     if not left <= {path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"}:
         raise AssertionError(f"left behind: {left}")
     return word
+
+
+def _foreign(path: Path) -> list[str]:
+    """Views and triggers of a file."""
+    db = sqlite3.connect(path)
+    try:
+        rows = db.execute("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')")
+        return [name for (name,) in rows]
+    finally:
+        db.close()
 
 
 def _use(path: Path, *, read_only: bool) -> str:

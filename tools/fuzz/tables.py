@@ -1,7 +1,8 @@
 """Damaged and odd tables: every one is read, or refused by a FileError that names the file.
 
 CSV, packed CSV, Excel, Parquet, Feather, JSON and zips are damaged byte by byte, cut, mixed up, and
-(workbooks) changed inside with checksums made right again; CSV is also made of odd tokens.
+(workbooks) changed inside with checksums made right again; CSV is also made of odd tokens. Some are
+small files of large tables: repeated rows, a name in each row, far cells, a text that rows share.
 """
 
 from __future__ import annotations
@@ -168,8 +169,77 @@ def odd_text(draw: random.Random) -> bytes:
     return text.encode(encoding, "replace")
 
 
+# ------------------------------------------------------------------ small files of large tables
+
+
+def repeated_rows(draw: random.Random) -> tuple[str, bytes]:
+    """Packed text of far more bytes than the file has."""
+    row = draw.choice((b"1,2\n", b",\n", b"a,b\n", b"1.5,2020-01-01\n"))
+    part = gzip.compress(row * (draw.choice((1_000, 300_000, 2_000_000)) // len(row)), 1)
+    return "t.csv.gz", gzip.compress(b"x,y\n") + part * draw.choice((1, 3, 40, 400))
+
+
+def name_in_each_row(draw: random.Random) -> tuple[str, bytes]:
+    """JSON whose table has a column for each of its rows."""
+    n_rows, n_names = draw.choice((10, 200, 6_000)), draw.choice((1, 3, 40))
+    rows = [{f"k{(i * n_names) + j}": 1 for j in range(n_names)} for i in range(n_rows)]
+    if draw.random() < 0.5:
+        return "t.json", json.dumps(rows).encode()
+    return "t.jsonl", "\n".join(map(json.dumps, rows)).encode()
+
+
+def far_cells(draw: random.Random) -> tuple[str, bytes]:
+    """A workbook with cells far from the others, and a size that may be false."""
+    import openpyxl
+
+    far, last = draw.choice(("C", "ZZ", "XFD")), draw.choice((5, 1_048_576, 10**12))
+    n_rows = draw.choice((3, 200, 1_500))
+    rows = "".join(
+        f'<row r="{i}"><c r="A{i}"><v>1</v></c><c r="{far}{i}"><v>2</v></c></row>'
+        for i in (*range(1, n_rows + 1), n_rows + last)
+    )
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    book.active.append(["x"])
+    book.save(file)
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    head = parts[name].partition(b"<sheetData>")[0]
+    parts[name] = head + b"<sheetData>" + rows.encode() + b"</sheetData></worksheet>"
+    size = draw.choice((b"A1:A1", b"A1:B2", b"A1:XFD1048576"))
+    parts[name] = parts[name].replace(b'ref="A1:A1"', b'ref="%s"' % size)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    return "t.xlsx", file.getvalue()
+
+
+def shared_text(draw: random.Random) -> tuple[str, bytes]:
+    """Parquet whose rows share a long text."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    n_rows, size = draw.choice(((300, 1_000_000), (30_000, 10_000), (3_000, 0)))
+    codes = pa.array([i % 2 for i in range(n_rows)], pa.int32())
+    text = pa.DictionaryArray.from_arrays(codes, ["x" * size, "y"])
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"text": text, "n": range(n_rows)}), file, store_schema=False)
+    return "t.parquet", file.getvalue()
+
+
+AMPLIFIED = (repeated_rows, name_in_each_row, far_cells, shared_text)
+
+
 def make(draw: random.Random) -> tuple[str, bytes]:
     """Name and content of a hostile table."""
+    found = _usual(draw)
+    if draw.random() < 0.01:  # they take as long as a hundred others
+        return draw.choice(AMPLIFIED)(draw)
+    return found
+
+
+def _usual(draw: random.Random) -> tuple[str, bytes]:
     ending = draw.choice(sorted(whole()))
     content = draw.choice(whole()[ending])
     if ending in (".csv", ".tsv", ".json", ".jsonl") and draw.random() < 0.4:
@@ -212,7 +282,8 @@ def case(draw: random.Random) -> str:
 def _read(path: Path) -> str:
     try:
         source = open_table(path)
-        rows = sum(batch.num_rows for batch in source.batches(rows=5))
+        size = 5 if path.stat().st_size < 5_000 else 5_000
+        rows = sum(batch.num_rows for batch in source.batches(rows=size))
         sample = sample_table(source, list(source.names), 1000)
     except (FileError, MissingFileError) as error:
         if path.name not in str(error):

@@ -36,8 +36,9 @@ MAY_IMPORT = {
     "plan": "datasets jobs methods plugins settings sources",
     # The run and its store.
     "store_rows": "jobs",
-    "claims": "jobs",
-    "store": "claims jobs store_rows",
+    "store_schema": "",
+    "claims": "jobs store_schema",
+    "store": "claims jobs store_rows store_schema",
     "worker": "jobs methods plan plugins split",
     "engines": "jobs plan split worker",
     "progress": "jobs",

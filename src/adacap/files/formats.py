@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,12 +61,11 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     """
     path = Path(path)
     try:
-        os.stat(path)
-    except FileNotFoundError:
-        pass  # of which more is said below
-    except (OSError, ValueError) as error:  # a name that no file can have
-        why = getattr(error, "strerror", None) or str(error)
-        raise MissingFileError(f"There is no file {str(path)!r}: {why}.") from error
+        path.lstat()
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) in (None, errno.ENAMETOOLONG):  # which no file can have
+            why = getattr(error, "strerror", None) or str(error)
+            raise MissingFileError(f"There is no file {str(path)!r}: {why}.") from error
     if path.is_dir():
         return Format("parquet")
     if path.is_symlink() and not path.exists():

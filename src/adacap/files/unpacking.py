@@ -65,9 +65,10 @@ def unzipped(path: Path) -> Unpacked:
     return found
 
 
-def most_unpacked(path: Path) -> int:
-    """Bytes that a packed file may unpack to: of text 200 times its size, or 256 MB."""
-    return max(_MUCH, _MOST_TIMES * path.stat().st_size)
+def most_unpacked(packed: Path | bytes) -> int:
+    """Bytes that a packed file, or its content, may unpack to: 200 times its size, or 256 MB."""
+    size = len(packed) if isinstance(packed, bytes) else packed.stat().st_size
+    return max(_MUCH, _MOST_TIMES * size)
 
 
 def bomb_error(shown: object, size: int) -> FileError:

@@ -1,6 +1,7 @@
 """The user's own tables: bare files, entries, and what is guessed about them."""
 
 import gzip
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -186,3 +187,16 @@ def test_guesses_agree_with_the_catalogue(data_folder, number):
     assert guess.reader.separator == entry.reader.separator
     assert guess.reader.header == entry.reader.header
     assert load_table(guess).y.shape == load_table(entry, folder=data_folder).y.shape
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+def test_a_packed_table_that_unpacks_to_far_more_than_tables_do(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("adacap.files.unpacking._MUCH", 1 << 20)
+    path, rows = tmp_path / f"bomb.csv.{kind}", b"a,b\n" + b"1,2\n" * 1_000_000
+    if kind == "gz":
+        path.write_bytes(gzip.compress(rows))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bomb.csv", rows)
+    with pytest.raises(DataError, match=r"bomb\.csv\..*it would unpack to .* 200 times its size"):
+        find_task(str(path))

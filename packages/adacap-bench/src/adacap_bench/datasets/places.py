@@ -10,7 +10,9 @@ import sys
 import zipfile
 import zlib
 from pathlib import Path
+from typing import IO
 
+from adacap.files.unpacking import bomb_error, most_unpacked
 from adacap_bench.datasets.errors import DataError, MissingDataError
 from adacap_bench.datasets.tasks import DataFile, Task
 
@@ -81,16 +83,23 @@ def read_content(path: Path, name: str) -> bytes:
     try:
         content = path.read_bytes()
         return unpack(content, name) if path.suffix in _SUFFIXES[1:] else content
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, DataError) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, MemoryError, DataError) as error:
         raise DataError(
             f"Cannot read {path}: {error}. Delete it and get it again, or restore its rights."
         ) from error
 
 
 def unpack(content: bytes, name: str) -> bytes:
-    """Content of a gzip file, or of the member ``name`` of a zip archive; else as it is."""
+    """Content of a gzip file, or of the member ``name`` of a zip archive; else as it is.
+
+    Raises
+    ------
+    DataError
+        If there is no such member, or it is far more than tables unpack to.
+    """
     if content.startswith(b"\x1f\x8b"):
-        return gzip.decompress(content)
+        with gzip.open(io.BytesIO(content)) as file:
+            return _bounded(file, content)
     if content.startswith(b"PK\x03\x04"):
         return _member(content, name)
     return content
@@ -100,8 +109,17 @@ def _member(content: bytes, name: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for member in archive.namelist():
             if member.rsplit("/", 1)[-1].lower() == name.lower():
-                return archive.read(member)
+                with archive.open(member) as file:
+                    return _bounded(file, content)
         raise DataError(f"the archive holds no {name}, but: {', '.join(archive.namelist()[:8])}")
+
+
+def _bounded(file: IO[bytes] | gzip.GzipFile, packed: bytes) -> bytes:
+    most = most_unpacked(packed)
+    found = file.read(most + 1)
+    if len(found) > most:
+        raise DataError(str(bomb_error("it", most)).rstrip("."))
+    return found
 
 
 def checksum(content: bytes) -> str:
