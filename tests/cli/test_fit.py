@@ -298,6 +298,7 @@ def test_weights_that_are_none(call, tmp_path, weight, values, message):
     assert message in result.stderr
 
 
+@pytest.mark.filterwarnings("default:quality=")  # which the command shows
 def test_the_way_out_of_few_rows_is_one_the_command_has(call, tmp_path):
     (tmp_path / "three.csv").write_text("a,y\n1,2\n2,3\n4,5\n")
     result = call("fit", "three.csv", "-t", "y", "--method", "fast-nets")
@@ -306,7 +307,9 @@ def test_the_way_out_of_few_rows_is_one_the_command_has(call, tmp_path):
     assert "regression: numbers, 3 distinct" in result.stdout
     result = call("fit", "three.csv", "-t", "y", "--method", "fast-nets", "--n-estimators", "1")
     assert result.exit_code == 0, result.output
-    assert call("fit", "three.csv", "-t", "y", "--method", "fast", "--force").exit_code == 0
+    result = call("fit", "three.csv", "-t", "y", "--method", "fast", "--force")
+    assert result.exit_code == 0, result.output
+    assert "a bag of nets is trained instead" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "export", "bench run"])

@@ -112,7 +112,7 @@ def test_dates_that_python_has_not_are_written_to_a_workbook(call, houses, house
 
 @pytest.mark.parametrize("labels", [["0", "1", "2"], ["true", "false"], ["1.0", "2.0"]])
 def test_classes_that_are_no_text_are_calibrated(call, labels):
-    rows = [f"{i / 7},{labels[i % len(labels)]}" for i in range(60)]
+    rows = [f"{(i + 0.5) / 7},{labels[i % len(labels)]}" for i in range(60)]
     Path("t.csv").write_text("\n".join(["size,kind", *rows]) + "\n")
     values = {"true": True, "false": False}
     y = [values[one] if one in values else float(one) for one in labels] * (60 // len(labels))
