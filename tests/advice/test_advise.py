@@ -258,7 +258,7 @@ def test_classes_and_both_dependences_are_advised_on(by_group):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"groups": np.zeros(40)}, "one group only"),
+        ({"groups": np.zeros(40)}, "a single group"),
         ({"groups": np.arange(39)}, "one value per row, 40 in all"),
         ({"time": np.arange(40) % 2}, "2 different times"),
         ({"time": ["soon"] * 40}, "numbers or dates"),

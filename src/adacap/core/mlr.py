@@ -77,8 +77,7 @@ def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None
     >>> constant_fit("rmse", torch.tensor([[[1.0]], [[3.0]]]))
     tensor([1.])
     """
-    constant = best_constant(loss, targets, sample_weight)
-    return loss_named(loss)(constant, targets, sample_weight)
+    return loss_named(loss)(best_constant(loss, targets, sample_weight), targets, sample_weight)
 
 
 # ------------------------------------------------------------------------------ the MLR loss
@@ -145,8 +144,7 @@ def mlr_loss(
         )
     ridge = Ridge(hidden, lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
     fit = ridge.solve(labels.flatten(-2))
-    fitted = fit.fitted.unflatten(-1, labels.shape[-2:])
-    fits = loss_named(loss)(fitted, labels, sample_weight)
+    fits = loss_named(loss)(fit.fitted.unflatten(-1, labels.shape[-2:]), labels, sample_weight)
     result = mlr_of_fits(fits, labels, loss=loss, form=form, sample_weight=sample_weight)
     return result._replace(layer=true_layer(fit, labels.shape[-1]), ridge=ridge)
 
