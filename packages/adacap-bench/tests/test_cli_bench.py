@@ -332,3 +332,22 @@ def test_methods_name_the_extra_that_lacks(call, monkeypatch):
     monkeypatch.setattr(methods, "unavailable", lambda method: "pip install 'adacap-bench[peers]'")
     text = call("methods").stdout
     assert "pip install 'adacap-bench[peers]'" in text
+
+
+def test_a_run_goes_on_from_packed_records(call):
+    run = ["run", "--suite", "builtin-diabetes", "--methods", "ols", "--splits", "2", "--jobs", "1"]
+    assert call(*run, "--store", "here.sqlite").exit_code == 0
+    packed = call("pack", "here.sqlite", "-o", "records.jsonl.gz")
+    assert packed.stdout == "2 records of here.sqlite written to records.jsonl.gz.\n"
+    imported = call("import", "records.jsonl.gz", "--store", "there.sqlite")
+    assert imported.stdout == "2 results imported into there.sqlite, 0 were there.\n"
+    again = call(*run, "--store", "there.sqlite")
+    assert again.stdout.startswith("2 jobs: 2 done before, now none, in ")
+
+
+def test_a_file_that_is_not_packed_makes_no_store(call):
+    Path("records.jsonl.gz").write_bytes(b"text")
+    result = call("import", "records.jsonl.gz", "--store", "new.sqlite")
+    assert result.exit_code == 1
+    assert "cannot be imported" in result.stderr
+    assert not Path("new.sqlite").exists()

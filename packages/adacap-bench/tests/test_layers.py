@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "progress": "jobs",
     "runner": "datasets engines jobs methods plan plugins progress settings sources split store",
     "imports": "datasets jobs methods store",
+    "packing": "jobs store store_rows",
     "verify": "datasets",
     # What is told of it.
     "tables_text": "markdown",
@@ -52,7 +53,9 @@ MAY_IMPORT = {
     "report_data": "metrics tables",
     "report": "datasets methods metrics report_data store tables",
     "reproduce": "datasets jobs markdown methods metrics plan runner sources split store",
-    "cli": "datasets imports methods plan plugins report reproduce runner status store verify",
+    "cli": (
+        "datasets imports methods packing plan plugins report reproduce runner status store verify"
+    ),
 }
 TORCH = {"reproduce/studies/further_nets.py"}
 CODE = {("plugins.py", "_execute")}  # runs text as code: that of a plugin

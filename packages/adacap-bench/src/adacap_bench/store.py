@@ -292,11 +292,10 @@ class Store:
         int
             How many were written; the others were there.
         """
-        rows = [(to_row(record), to_payload(record)) for record in records]
         with telling(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                n_written = sum(self._write(row, payload) for row, payload in rows)
+                n_written = sum(self._write(to_row(one), to_payload(one)) for one in records)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:

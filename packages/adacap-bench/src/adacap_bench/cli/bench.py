@@ -100,25 +100,59 @@ def run(
 @app.command("import")
 @command
 def import_(
-    file: Annotated[Path, typer.Argument(help="CSV of task, split, method, score.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV of task, split, method, score, or a file of 'bench pack'.")
+    ],
     store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
     as_json: AsJson = False,
 ) -> None:
-    """Add anyone's results from a CSV file.
+    """Add anyone's results from a CSV file, or the records of another store.
 
-    Columns task, split, method, score; optionally metric, category, seed, fit_seconds,
-    predict_seconds, kind. All rows are taken or none.
+    A CSV file has the columns task, split, method, score; optionally metric, category, seed,
+    fit_seconds, predict_seconds, kind. A name that ends in .gz is a file of 'adacap bench pack',
+    whose jobs are not run again. All rows are taken or none.
     """
     from adacap_bench.imports import import_csv, read_csv
+    from adacap_bench.packing import check_packed, unpack
     from adacap_bench.store import Store
 
-    read_csv(file)  # before a store is made for nothing
+    is_packed = file.suffix == ".gz"
+    (check_packed if is_packed else read_csv)(file)  # before a store is made for nothing
     with Store(store) as opened:
-        n_new, n_old = import_csv(file, opened)
+        n_new, n_old = (unpack if is_packed else import_csv)(file, opened)
     if as_json:
         typer.echo(json.dumps({"imported": n_new, "there_before": n_old, "store": str(store)}))
         return
     typer.echo(f"{n_new} results imported into {store}, {n_old} were there.")
+
+
+@app.command()
+@command
+def pack(
+    store: StorePath,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path(
+        "records.jsonl.gz"
+    ),
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="With those of the test rows: a large file.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write all records of a store to a small file, to go on elsewhere.
+
+    'adacap bench import' reads it into another store, and a run on that store begins where this
+    one ended. Equal records give equal bytes, so the file can be kept in a repository.
+    """
+    from adacap_bench.packing import pack as write
+    from adacap_bench.store import Store
+
+    with Store(store, read_only=True) as opened:
+        n = write(opened, output, predictions=predictions, force=force)
+    if as_json:
+        typer.echo(json.dumps({"packed": n, "output": str(output)}))
+        return
+    typer.echo(f"{n} records of {store} written to {output}.")
 
 
 @app.command()
