@@ -376,3 +376,28 @@ def test_what_the_program_has_switched_on_changes_nothing(data, tmp_path, name, 
         found = model.predict(X), adacap.load(tmp_path / "m.adacap").predict(X)
     for one in found:
         np.testing.assert_array_equal(one, expected)
+
+
+BEYOND = np.full(40, np.longdouble("1e4000")) if np.finfo(np.longdouble).max > 1e309 else None
+RAGGED = [[1.0], [2.0, 3.0]] * 20
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups", "time"])
+def test_rows_of_different_lengths_are_told_by_name(name):
+    X, y = np.arange(80.0).reshape(40, 2), np.arange(40.0)
+    message = f"Each row of {name} must have the same number of values, but row 0 has 1 and row 1"
+    with pytest.raises(ValueError, match=message):
+        AdaCapRegressor(quality=["ridge"]).fit(X, **{"y": y, name: RAGGED})
+    if name == "y":
+        with pytest.raises(ValueError, match=message):
+            AdaCapClassifier(quality=["ridge"]).fit(X, RAGGED)
+
+
+@pytest.mark.skipif(BEYOND is None, reason="longdouble is float64 on this platform")
+def test_numbers_beyond_float64_are_told_as_such():
+    X, y = np.arange(80.0).reshape(40, 2), np.arange(40.0)
+    model = AdaCapRegressor(quality=["ridge"])
+    with pytest.raises(ValueError, match=r"y holds a number beyond ±1.8e308: 1e\+4000. Rescale it"):
+        model.fit(X, BEYOND)
+    with pytest.raises(ValueError, match="sample_weight contains infinity or a value too large"):
+        model.fit(X, y, sample_weight=BEYOND)

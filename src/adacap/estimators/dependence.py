@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adacap._typing import Floats
 from adacap.estimators.canonical import Index
 from adacap.estimators.rows import MergedRows, merge_rows, row_keys, with_mean_one
-from adacap.tables.columns import is_missing, read_column
+from adacap.tables.columns import is_missing, read_column, values_by_row
 from adacap.tables.readings import find_reading
 from adacap.tables.table import Table
 
@@ -118,7 +118,7 @@ def read_dependence(groups: Any, time: Any, n_rows: int) -> Dependence | None:
 
 
 def _cells(values: Any, name: str, n_rows: int) -> npt.NDArray[Any]:
-    cells = np.asarray(getattr(values, "to_numpy", lambda: values)())
+    cells = values_by_row(getattr(values, "to_numpy", lambda: values)(), name)
     if cells.dtype.kind in "US" and isinstance(values, list | tuple):
         cells = np.asarray(values, dtype=object)
     if cells.ndim != 1 or len(cells) != n_rows:

@@ -17,6 +17,7 @@ from torch import Tensor
 from adacap._typing import Floats
 from adacap.core.lambda_init import lambda_grid as make_grid
 from adacap.estimators.encoder import TableEncoder
+from adacap.tables.columns import values_by_row
 from adacap.tables.table import Table, read_table
 
 __all__ = [
@@ -50,12 +51,13 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         sample_weight = np.ma.filled(sample_weight.astype(np.float64), np.nan)
     elif isinstance(sample_weight, Tensor):
         sample_weight = sample_weight.detach().cpu()
+    given = values_by_row(sample_weight, "sample_weight")
     try:
-        given = np.asarray(sample_weight)
         if given.ndim == 0 or given.dtype.kind in "cmM":
             what = reprlib.repr(given.item()) if given.ndim == 0 else str(given.dtype)
             raise TypeError(f"got {what}")
-        numbers = given.astype(np.float64)
+        with np.errstate(over="ignore"):  # of numbers that only a longdouble holds
+            numbers = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be one number per row: {error}.") from error
     weight: Floats = _check_sample_weight(numbers, np.empty((n_rows, 1)), dtype=np.float64)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from adacap._typing import Floats
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
-from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked
+from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked, values_by_row
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
@@ -92,7 +92,7 @@ class RegressionCodec:
                 "This estimator requires y to be passed, but the target y is None: give one value "
                 "per row."
             )
-        y = np.asarray(_plain(y))
+        y = values_by_row(_plain(y), "y")
         if y.ndim == 0:
             raise ValueError(f"y must hold one value per row, got {reprlib.repr(y.item())}.")
         if y.dtype.kind in "mM":
@@ -103,14 +103,15 @@ class RegressionCodec:
         if y.dtype.kind in "USO":
             y = _numbers_of(y)
         try:
-            values: Floats = check_array(
-                y,
-                ensure_2d=False,
-                dtype=np.float64,
-                input_name="y",
-                ensure_min_samples=0,
-                ensure_all_finite=False,
-            )
+            with np.errstate(over="ignore"):  # of numbers that only a longdouble holds
+                values: Floats = check_array(
+                    y,
+                    ensure_2d=False,
+                    dtype=np.float64,
+                    input_name="y",
+                    ensure_min_samples=0,
+                    ensure_all_finite=False,
+                )
         except OverflowError as error:
             raise ValueError(f"y holds a number beyond ±1.8e308: {error}. Rescale it.") from error
         except TypeError as error:
@@ -123,6 +124,8 @@ class RegressionCodec:
                 f"A regression target must hold numbers, got text such as {text!r:.60}. Convert it "
                 "to numbers, or leave out that column of y."
             ) from error
+        if y.dtype == np.longdouble and (beyond := np.isinf(values) & np.isfinite(y)).any():
+            raise ValueError(f"y holds a number beyond ±1.8e308: {y[beyond][0]!s}. Rescale it.")
         _refuse_missing(~np.isfinite(values))
         return values
 
@@ -262,7 +265,7 @@ class ClassCodec:
                 "This estimator requires y to be passed, but the target y is None: give one label "
                 "per row."
             )
-        values = column_or_1d(_plain(y), warn=True)
+        values = column_or_1d(values_by_row(_plain(y), "y"), warn=True)
         if values.dtype.kind == "f":
             _refuse_missing(~np.isfinite(values))
         elif values.dtype == object:

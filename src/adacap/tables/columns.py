@@ -36,6 +36,7 @@ __all__ = [
     "refuse_sparse",
     "string_names",
     "unmasked",
+    "values_by_row",
 ]
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
@@ -162,9 +163,7 @@ def as_array(X: Any) -> Array:
     except UnicodeDecodeError:  # text beside bytes that are not ASCII
         array = np.asarray(X, dtype=object)
     except ValueError as error:
-        if "inhomogeneous" not in str(error):
-            raise
-        raise _ragged_error(X) from error
+        raise _ragged_error(X, error) from error
     if isinstance(X, np.ma.MaskedArray):
         array = unmasked(X)
     if array.dtype.kind in "US" and isinstance(X, list | tuple):
@@ -364,18 +363,39 @@ def infinity_error(place: str, count: int, n_rows: int) -> ValueError:
     )
 
 
-def _ragged_error(rows: Any) -> ValueError:
-    """Error about rows of different lengths, or cells that hold several values."""
+def values_by_row(values: Any, name: str) -> Array:
+    """Array of what holds the same number of values in each row, such as y, weights or groups.
+
+    Examples
+    --------
+    >>> values_by_row([1.0, [2.0, 3.0]], "y")
+    Traceback (most recent call last):
+    ValueError: Each row of y must have the same number of values, but row 0 has a single value and
+    row 1 has 2.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise _ragged_error(values, error, name) from error
+
+
+def _ragged_error(rows: Any, error: ValueError, name: str = "X") -> ValueError:
+    """Error about rows of different lengths, or cells that hold several values; or NumPy's own."""
+    if "inhomogeneous" not in str(error):
+        return error
+    what, way_out = (
+        ("cells", " Fill in None where a cell is missing.") if name == "X" else ("values", "")
+    )
     shapes = [np.shape(row) if hasattr(row, "dtype") else _length(row) for row in rows]
     odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
     if odd is None:
         return ValueError(
-            "Each cell of X must be one value, but some are lists. Make each of their values a "
-            "column of its own, or leave that column out."
+            f"Each cell of {name} must be one value, but some are lists. Make each of their values "
+            "a column of its own, or leave that column out."
         )
     return ValueError(
-        f"Each row of X must have the same number of cells, but row 0 has {_spelled(shapes[0])} "
-        f"and row {odd} has {_spelled(shapes[odd])}. Fill in None where a cell is missing."
+        f"Each row of {name} must have the same number of {what}, but row 0 has "
+        f"{_spelled(shapes[0])} and row {odd} has {_spelled(shapes[odd])}.{way_out}"
     )
 
 
