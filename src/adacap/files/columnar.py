@@ -121,12 +121,15 @@ def _folded(opened: Any, names: Collection[str]) -> list[str]:
         for kind in [schema.field(name).type]
         if types.is_string(kind) or types.is_large_string(kind)
     }
+    places = [j for j in range(about.num_columns) if about.schema.column(j).path in is_text]
     found = set()
-    for group in map(about.row_group, range(about.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            name = column.path_in_schema
-            if name in is_text and any("DICTIONARY" in one for one in column.encodings):
-                found.add(name)
+    for number in range(about.num_row_groups):
+        # pyarrow ends the process where the description of a column is damaged: its own reader,
+        # which raises, has to take a row first.
+        next(opened.iter_batches(1, row_groups=[number], columns=sorted(is_text)), None)
+        for column in map(about.row_group(number).column, places):
+            if any("DICTIONARY" in one for one in column.encodings):
+                found.add(column.path_in_schema)
     return sorted(found)
 
 
