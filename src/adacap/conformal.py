@@ -32,21 +32,10 @@ def least_rows(coverage: float) -> int:
 
 
 def conformal_quantile(errors: Floats, coverage: float, weight: Floats | None = None) -> Floats:
-    """The ``⌈(n + 1)·coverage⌉``-th smallest error of each column.
+    """The ``⌈(n + 1)·coverage⌉``-th smallest of the absolute errors (n, c) of unseen rows, (c,).
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n, c)
-        Absolute errors on rows that the model has not seen.
-    coverage : float
-        Between 0 and 1.
-    weight : ndarray of shape (n,), optional
-        How often each row counts; the row to come counts once.
-
-    Returns
-    -------
-    ndarray of shape (c,)
-        Infinite where there are too few rows, see :func:`least_rows`.
+    ``weight`` says how often each row counts; the row to come counts once. Infinite where there are
+    too few rows, see :func:`least_rows`.
 
     Examples
     --------
@@ -71,22 +60,9 @@ def cv_plus(
     The bounds are medians over folds, so that a value outside is outside for at least half of them.
     With one fold it is split conformal prediction.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (m, K, c)
-        ``μ₋ₖ(x)`` of the model trained without fold k.
-    errors : ndarray of shape (n, c)
-        Absolute error of row i under the model trained without its fold, over the scale that this
-        model gives the row.
-    coverage : float
-    weight : ndarray of shape (n,), optional
-        How often each row counts.
-    scale : ndarray of shape (m, K, c), optional
-        ``s₋ₖ(x)``; 1 by default.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (m, c)
+    ``predictions`` (m, K, c) are the ``μ₋ₖ(x)`` of the models trained without fold k, ``scale`` (m,
+    K, c) is their ``s₋ₖ(x)``, 1 by default, ``errors`` (n, c) the absolute error of each row under
+    the model without its fold, over the scale that this gives the row. Bounds are (m, c).
 
     Notes
     -----
@@ -119,19 +95,8 @@ def cv_quantile(
     ``⌈(n + 1)·level⌉``-th smallest error; below one half the ``⌊(n + 1)·level⌋``-th, so that a tail
     is never promised to be thinner than it is.
 
-    Parameters
-    ----------
-    predictions, weight, scale
-        As in :func:`cv_plus`.
-    errors : ndarray of shape (n, c)
-        Target minus prediction, over the scale of the row.
-    level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-        Infinite where there are too few rows.
+    As in :func:`cv_plus`, but errors are signed: target minus prediction, over the scale of the
+    row. Infinite where there are too few rows.
 
     Examples
     --------
@@ -164,19 +129,8 @@ def conformal_set(
     under the models that never saw it, count less than ``coverage·(n + 1)``. With one fold it is
     split conformal prediction.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (m, K, n_classes)
-        How badly each class fits x under the model trained without fold k.
-    errors : ndarray of shape (n,)
-        How badly its own class fits row i, under the model trained without its fold.
-    fold : ndarray of shape (n,)
-    coverage : float
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of bool of shape (m, n_classes)
+    ``scores`` (m, K, n_classes) say how badly each class fits x under the model trained without
+    fold k, ``errors`` (n,) how badly its own class fits row i under that without its fold.
 
     Examples
     --------

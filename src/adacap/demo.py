@@ -50,10 +50,7 @@ def run_demo(
 
     Errors are of one split, 80 % to train on; the model that is saved is trained on all rows.
 
-    Returns
-    -------
-    dict
-        Errors and seconds of each method on each table, and where the model is.
+    Gives errors and seconds of each method on each table, and where the model is.
     """
     say = _silence if quiet else print
     tables = []

@@ -103,20 +103,7 @@ class FittedEncoding(NamedTuple):
 def fit_encoding(
     name: str, X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None = None
 ) -> FittedEncoding:
-    """Fit an encoding to rows.
-
-    Parameters
-    ----------
-    name : {"rank", "bins"}
-        Key of ``ENCODINGS``.
-    X : ndarray of shape (n, d)
-        Finite numbers.
-    sample_weight : ndarray of shape (n,), optional
-        A weight of 2 is the row twice.
-
-    Returns
-    -------
-    FittedEncoding
+    """Fit an encoding, a key of ``ENCODINGS``, to rows (n, d) of finite numbers.
 
     Examples
     --------

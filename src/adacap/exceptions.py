@@ -84,10 +84,6 @@ class NumericalWarning(UserWarning):
 def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
     """Refuse to replace a file unless asked to; everything that writes a file follows this rule.
 
-    Raises
-    ------
-    OutputExistsError
-
     Examples
     --------
     >>> refuse_existing(os.devnull, force=False)

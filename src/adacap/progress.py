@@ -89,16 +89,7 @@ class Steps:
             self.say(self._line(is_last=True))
 
     def update(self, done: int, share: float | None = None, text: str = "") -> None:
-        """Show how many are done.
-
-        Parameters
-        ----------
-        done : int
-        share : float, optional
-            Of the whole, where the total is not known.
-        text : str
-            Shown at the end.
-        """
+        """Show how many are done, or which share of an unknown total, and a text at the end."""
         self._newest = done, share, text
         if self._bar is not None:
             self._show()

@@ -55,33 +55,15 @@ _FIT: dict[str, Callable[[FoldData], tuple[Any, ...]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """Errors of stand-ins on rows they had not seen.
+    """Errors of stand-ins on rows they had not seen."""
 
-    Attributes
-    ----------
-    errors : dict of str to ndarray of shape (n_splits,)
-        RMSE in standard deviations of the target, or log-loss, by member and split; those of the
-        blend under ``"adacap"``.
-    outputs : dict of str to ndarray of shape (n_rows, n_out)
-        Out-of-fold outputs of the first repetition.
-    fold : ndarray of shape (n_rows,)
-        Fold of each row in it; -1 for those that are held out by none.
-    first : ndarray of int
-        Rows that the first fold trains on.
-    test_ratio : float
-        Rows held out per row trained on.
-    kernel : FittedKernel
-    seconds : float
-        Of this thread, whatever else the machine was doing.
-    """
-
-    errors: Mapping[str, Floats]
-    outputs: Mapping[str, Floats]
-    fold: Codes
-    first: Codes
-    test_ratio: float
-    kernel: Any
-    seconds: float
+    errors: Mapping[str, Floats]  # RMSE of coded y or log-loss, by member and split
+    outputs: Mapping[str, Floats]  # (n, c) out of fold, of the first repetition
+    fold: Codes  # (n,) in it; -1 for none
+    first: Codes  # rows that its first fold trains on
+    test_ratio: float  # rows held out per row trained on
+    kernel: Any  # a FittedKernel
+    seconds: float  # of this thread, whatever else the machine was doing
 
     @property
     def best_trees(self) -> str:
@@ -119,26 +101,11 @@ def compare_quickly(
     on_fit: Callable[[int, int, str], None] | None = None,
     dependence: Dependence | None = None,
 ) -> Quick:
-    """Fit the stand-ins in folds and score each on held-out rows.
+    """Fit the stand-ins in folds of the encoded rows (n, d) and score each on held-out rows.
 
-    Parameters
-    ----------
-    x : Tensor of shape (n, d)
-        Encoded rows.
-    targets : Tensor of shape (n, c)
-        Coded as the loss wants them.
-    loss : {"rmse", "bce", "ce"}
-    seed : int
-    on_fit : callable, optional
-        Called with the fits done, the fits in all and the name of the one that is next.
-    dependence : Dependence, optional
-        Groups and times of the rows: whole groups and later rows are held out. Folds that would be
-        the same each time are made once.
-
-    Raises
-    ------
-    ValueError
-        If rows cannot be split so.
+    Targets (n, c) are coded as the loss wants them. With a dependence whole groups and later rows
+    are held out, and folds that would be the same each time are made once. ``on_fit`` is called
+    with the fits done, the fits in all and the name of the one that is next.
 
     Examples
     --------

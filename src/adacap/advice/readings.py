@@ -107,20 +107,8 @@ def best_transform(
     It is found as ``fit`` with ``target_transform="auto"`` finds it, on the same rows, by the same
     folds and stand-ins: it pays if that would use it.
 
-    Parameters
-    ----------
-    table : Table
-    y : ndarray of shape (n,)
-        In the user's units.
-    seed : int
-        The ``random_state`` of the fit.
-    dependence : Dependence, optional
-        Groups and times of the rows.
-
-    Returns
-    -------
-    Transform or None
-        None where no transform is worth a look, so that nothing was tried.
+    ``y`` is in the user's units, ``seed`` the ``random_state`` of the fit. None where no transform
+    is worth a look, so that nothing was tried.
     """
     own = Dependence() if dependence is None else dependence
     samples = read_samples(
@@ -155,15 +143,7 @@ def columns_at_risk(
 ) -> tuple[ColumnRisk, ...]:
     """Columns to look at before training, each with what may go wrong.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        As they are read.
-    plans : sequence of ColumnPlan
-        What the encoder makes of each.
-    y : ndarray of shape (n_rows,)
-    is_class : bool
-        Whether ``y`` holds labels.
+    ``columns`` are as they are read, ``plans`` what the encoder makes of each.
 
     Examples
     --------

@@ -41,20 +41,7 @@ def read_capacity(
     scale: npt.NDArray[np.float64],
     **facts: Any,
 ) -> Capacity:
-    """Capacity of trained members.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Trained members and their rows, in the order of ``origin``.
-    recipe : Recipe
-    origin : ndarray of shape (n,)
-        Positions of the rows in the user's table.
-    scale : ndarray of shape (c,)
-        Unit of each target.
-    **facts
-        ``estimator``, ``n_rows`` and ``n_distinct`` of :class:`Capacity`.
-    """
+    """Capacity of trained members."""
     members, rows, valid = evidence.members, evidence.rows, evidence.valid
     fits = [_label_fits(member, recipe, rows) for member in members]
     known = [fit for fit in fits if fit is not None]

@@ -30,18 +30,8 @@ def fit_temperature(outputs: Floats, coded: Floats, weight: Floats | None = None
     ``(log T)² / 2``: a few rows that are all right would otherwise ask for probabilities of 0
     and 1.
 
-    Parameters
-    ----------
-    outputs : ndarray of shape (n, c)
-        One column for two classes, else one per class.
-    coded : ndarray of shape (n, c)
-        −1 / +1, or one-hot.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    float
-        Above 1 where the outputs are too sure of themselves, 1 without rows.
+    Above 1 where the outputs (n, c) are too sure of themselves, 1 without rows. Labels are coded -1
+    and 1 in one column, or one-hot.
 
     Examples
     --------

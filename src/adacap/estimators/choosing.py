@@ -52,15 +52,7 @@ def choose_transforms(
     A target is considered only if it is skewed and a transform makes it much less so; others cost
     nothing.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, d)
-        Encoded rows, in arbitrary order.
-    y : ndarray of shape (n, c)
-    weight : ndarray of shape (n,), optional
-    seed : int
-    dependence : Dependence, optional
-        Groups and times of the rows.
+    Encoded rows (n, d) are in arbitrary order.
 
     Examples
     --------
@@ -77,14 +69,9 @@ def choose_transforms(
 class Tried(NamedTuple):
     """A transform that was tried out of fold.
 
-    Attributes
-    ----------
-    kind : {"log", "yeo-johnson"}
-    change : float
-        Logarithm of the error over that without a transform, both in the target's own units: the
-        smaller of two kinds of gain, by fold and pooled.
-    by_fold : ndarray of shape (n_folds,)
-        What each fold of each repetition adds to it: their mean is the change.
+    ``change`` is the logarithm of the error over that without a transform, in the target's own
+    units: the smaller of two kinds of gain, by fold and pooled. ``by_fold`` is what each fold of
+    each repetition adds; its mean is the change.
     """
 
     kind: str

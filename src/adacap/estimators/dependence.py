@@ -34,18 +34,10 @@ _DRAWS = 20  # of groups to hold out, of which the one with the best shares of c
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Groups and times of rows.
+    """Groups and times of rows."""
 
-    Attributes
-    ----------
-    group : ndarray of int, shape (n,), or None
-        0, 1, ... in arbitrary order.
-    time : ndarray of int, shape (n,), or None
-        Rank of the time of each row; equal times are equal.
-    """
-
-    group: Index | None = None
-    time: Index | None = None
+    group: Index | None = None  # 0, 1, ... in arbitrary order
+    time: Index | None = None  # rank of each row; equal times are equal
 
     def take(self, index: Any) -> Dependence:
         """Those of some rows, renumbered without gaps."""
@@ -96,13 +88,7 @@ class RowSplit(NamedTuple):
 def read_dependence(groups: Any, time: Any, n_rows: int) -> Dependence | None:
     """Groups and times as numbers, checked; None where there are neither.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,), optional
-        Numbers, text or anything that can be compared.
-    time : array-like of shape (n_rows,), optional
-        Numbers, dates, or text that spells them.
-    n_rows : int
+    Groups are anything that can be compared, times are numbers, dates, or text that spells them.
 
     Examples
     --------
@@ -164,12 +150,6 @@ def merge_dependent(
     """Merge equal rows of one group and time; order rows and groups by content.
 
     Groups get the numbers that their rows give them, so that neither names nor positions matter.
-
-    Returns
-    -------
-    rows : MergedRows
-    dependence : Dependence
-        Of the rows that are kept.
     """
     merged = merge_rows(table, coded, None)
     content = _places(row_keys(table, coded), merged.index)

@@ -79,36 +79,17 @@ class BagTraining:
 
     With ``refit_net`` of a recipe each net is then trained again on all rows, up to the iteration
     that was best on its hold-out.
-
-    Attributes
-    ----------
-    recipes : tuple of Recipe
-        Taken in turn: a bag of two recipes trains its odd members by one and its even members by
-        the other.
-    rows : Rows
-    members : tuple of MemberRows
-    valid : Rows or None
-        Validation rows to use in place of each member's hold-out.
-    callbacks : tuple of Callback
-    start_from : tuple of FittedMember
-        Members to continue from instead of fresh nets.
-    checkpoint : Checkpoint or None
-        Where nets that are trained in this process are saved.
-    encoding : EncodingModule or None
-        What ``rows`` were encoded by; the nets then take rows as they were before it.
-    keep_at : tuple of int
-        Iteration to keep of each net, whatever its score; the best one by default.
     """
 
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[Recipe, ...]  # taken in turn: of two, odd members are trained by the second
     rows: Rows
     members: tuple[MemberRows, ...]
-    valid: Rows | None
+    valid: Rows | None  # to validate on in place of each member's hold-out
     callbacks: tuple[Callback, ...]
-    start_from: tuple[FittedMember, ...] = ()
-    checkpoint: Checkpoint | None = None
-    encoding: EncodingModule | None = None
-    keep_at: tuple[int, ...] = ()
+    start_from: tuple[FittedMember, ...] = ()  # to continue from instead of fresh nets
+    checkpoint: Checkpoint | None = None  # of nets trained in this process
+    encoding: EncodingModule | None = None  # of ``rows``; the nets then take rows as they were
+    keep_at: tuple[int, ...] = ()  # iteration to keep of each net, if not the best
 
     def fit(self) -> list[FittedMember]:
         """The bag, in the order of ``members``."""

@@ -214,13 +214,7 @@ def solve_rows(
 
 
 def pooled_outputs(members: Sequence[FittedMember], n_rows: int) -> tuple[Tensor, Tensor]:
-    """Rows that some member held out, and the mean output of the members that did.
-
-    Returns
-    -------
-    index : Tensor of shape (m,)
-    outputs : Tensor of shape (m, c), float64
-    """
+    """Rows that some member held out, and the mean output of the members that did."""
     held = [(m.rows.valid, m.held_out.outputs) for m in members if m.held_out is not None]
     everything = torch.arange(n_rows)  # rows that the caller gave to validate on have no index
     return _pool([(valid if len(valid) else everything, out) for valid, out in held], n_rows)

@@ -122,10 +122,7 @@ def grids_of(lambda_init: Any) -> tuple[Tensor, Tensor | None]:
 def device_of(name: str | None) -> torch.device:
     """Device by name; a GPU if there is one and none is named.
 
-    Raises
-    ------
-    ValueError
-        If this machine, or this installation of torch, has no such device.
+    A ``ValueError`` if this machine, or this installation of torch, has no such device.
     """
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -116,13 +116,7 @@ class IntervalData:
         return {"split": self.split, "cv+": self.folds, "loo": self.loo}
 
     def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` resolves to, or the requested one if it is available.
-
-        Raises
-        ------
-        ValueError
-            With what to do about it.
-        """
+        """Method that ``"auto"`` resolves to, or the requested one if it is available."""
         return resolve(method, self._there)
 
     def errors(self, method: str) -> Errors:
@@ -270,16 +264,7 @@ def by_group(
 def fresh_errors(errors: Errors, groups: Any, n_rows: int, keep: Any, settings: Settings) -> Errors:
     """Errors on rows that the caller gave after the fit, which depend as those of the fit do.
 
-    Parameters
-    ----------
-    errors : Errors
-    groups : array-like of shape (n_rows,) or None
-    n_rows : int
-        Rows given.
-    keep : ndarray of int
-        Those of them that have an error.
-    settings : Settings
-        Of the fit.
+    ``keep`` are those of the rows given that have an error.
     """
     found = errors
     if groups is not None:

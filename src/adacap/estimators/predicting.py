@@ -47,17 +47,6 @@ def chunked_outputs(
     padded to 8 only, to be fast; they agree with the others at least up to rounding, about 1e-6 of
     the spread of the outputs. Many rows are cut into chunks, which threads take in turn.
 
-    Parameters
-    ----------
-    network : nn.Module
-    encoded : ndarray of shape (n, d)
-    sample_shape : tuple of int or None
-        Shape of one sample, where it is not a row of a table.
-
-    Returns
-    -------
-    ndarray of shape (n, ...)
-
     Examples
     --------
     >>> chunked_outputs(nn.Identity(), np.ones((3, 2), dtype=np.float32), None).shape
@@ -91,10 +80,6 @@ def chunked_outputs(
 
 def refuse_non_finite(outputs: npt.NDArray[np.float32], encoded: npt.NDArray[np.float32]) -> None:
     """Refuse predictions that are not finite, naming the rows.
-
-    Raises
-    ------
-    NonFiniteError
 
     Examples
     --------

@@ -40,37 +40,16 @@ Codec: TypeAlias = RegressionCodec | ClassCodec
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Different rows of positive weight, in an order that depends on content alone.
-
-    Attributes
-    ----------
-    table : Table
-    y : ndarray of shape (n,) or (n, n_targets)
-        Targets as the user gave them.
-    weight : ndarray of shape (n,) or None
-        None if all are 1.
-    origin : ndarray of shape (n,)
-        The first row of the user's table that each stands for.
-    sample_shape : tuple of int or None
-        Shape of one sample, where it is not a row of a table.
-    n_given : int
-        Rows of the user's table.
-    columns : tuple of int
-        Columns in an order that depends on content alone.
-    sign : ndarray of shape (n_targets,)
-        -1 for a regression target whose sign is flipped.
-    dependence : Dependence or None
-        Groups and times of the rows.
-    """
+    """Different rows of positive weight, in an order that depends on content alone."""
 
     table: Table
-    y: npt.NDArray[Any]
-    weight: Floats | None
-    origin: npt.NDArray[np.intp]
-    sample_shape: tuple[int, ...] | None
-    n_given: int
-    columns: tuple[int, ...] = ()
-    sign: Floats | None = None
+    y: npt.NDArray[Any]  # (n,) or (n, c), as the user gave it
+    weight: Floats | None  # None if all are 1
+    origin: npt.NDArray[np.intp]  # the first row of the user's table that each stands for
+    sample_shape: tuple[int, ...] | None  # where it is not a row of a table
+    n_given: int  # rows of the user's table
+    columns: tuple[int, ...] = ()  # in an order that depends on content alone
+    sign: Floats | None = None  # -1 for a regression target whose sign is flipped
     dependence: Dependence | None = None
 
     def take(self, index: npt.NDArray[np.intp]) -> Samples:
@@ -98,19 +77,8 @@ def read_samples(
 ) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        As given to ``fit``.
-    policy : str
-        Of preprocessing, which decides whether samples may be other than rows.
-    codec : type
-        Of the targets.
-    read_text : bool or str
-        As given to :class:`TableEncoder`. Text is read before rows are compared, so that they are
-        the same in every container.
-    groups, time : array-like, optional
-        Rows of different groups or times are not merged.
+    Text is read before rows are compared, so that they are the same in every container. Rows of
+    different groups or times are not merged.
 
     Examples
     --------
@@ -148,34 +116,16 @@ def read_samples(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What training sees of the samples, and how it was made from them.
+    """What training sees of the samples, and how it was made from them."""
 
-    Attributes
-    ----------
-    rows : Rows
-        To train on.
-    valid : Rows or None
-        Given by the caller to choose iterations on.
-    aside : Rows or None
-        Used neither in training nor for any choice.
-    samples : Samples
-        Those of ``rows``.
-    samples_aside : Samples or None
-        Those of ``aside``.
-    strata : ndarray of shape (n,) or None
-        Class of each row.
-    codec : RegressionCodec or ClassCodec
-    encoder : TableEncoder
-    """
-
-    rows: Rows
-    valid: Rows | None
-    aside: Rows | None
-    samples: Samples
-    strata: npt.NDArray[np.intp] | None
+    rows: Rows  # to train on
+    valid: Rows | None  # given by the caller to choose iterations on
+    aside: Rows | None  # used neither in training nor for any choice
+    samples: Samples  # those of ``rows``
+    strata: npt.NDArray[np.intp] | None  # class of each row
     codec: Codec
     encoder: TableEncoder
-    samples_aside: Samples | None = None
+    samples_aside: Samples | None = None  # those of ``aside``
 
     @property
     def n_rows(self) -> int:

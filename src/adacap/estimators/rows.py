@@ -31,40 +31,16 @@ _LEAST_WEIGHT = 1e-30  # of a mean of 1: float32 goes down to 1e-38
 
 @dataclass(frozen=True)
 class MergedRows:
-    """Different rows, in canonical order.
+    """Different rows, in canonical order."""
 
-    Attributes
-    ----------
-    index : ndarray of int
-        Rows of the input to keep.
-    weight : ndarray or None
-        Weights of mean 1; None if all are equal.
-    columns : tuple of int
-        Columns in canonical order.
-    sign : ndarray of shape (n_targets,)
-        1, or -1 where the sign of the target is flipped.
-    """
-
-    index: Index
-    weight: Floats | None
-    columns: tuple[int, ...]
-    sign: Floats
+    index: Index  # rows of the input to keep
+    weight: Floats | None  # of mean 1; None if all are equal
+    columns: tuple[int, ...]  # in canonical order
+    sign: Floats  # 1, or -1 where the sign of the target is flipped
 
 
 def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> MergedRows:
-    """Merge equal rows and order by content.
-
-    Parameters
-    ----------
-    table : Table
-    coded : ndarray of shape (n, c)
-        Targets as numbers.
-    sample_weight : ndarray of shape (n,), optional
-        Positive.
-
-    Returns
-    -------
-    MergedRows
+    """Merge equal rows and order by content; weights are positive.
 
     Examples
     --------
@@ -209,23 +185,9 @@ def fold_rows(
 def weights_of_classes(
     class_weight: Mapping[Any, float] | str, y: npt.NDArray[Any], sample_weight: Any = None
 ) -> npt.NDArray[np.float64]:
-    """Weight of each row: that of its class times its own.
+    """Weight of each row: that of its class, 1 if it is not named, times its own.
 
-    Parameters
-    ----------
-    class_weight : mapping or "balanced"
-        A class that it does not name has the weight 1.
-    y : ndarray of shape (n,)
-    sample_weight : array-like of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If a class is named that no row has.
+    A ``ValueError`` if a class is named that no row has.
 
     Examples
     --------

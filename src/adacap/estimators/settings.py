@@ -219,12 +219,7 @@ class Settings:
         return "\n".join([*lines, *filter(None, [self.untrained_text])])
 
     def rows(self) -> list[tuple[str, str, bool]]:
-        """Name, value as text and whether it was ``"auto"``, of all settings in use.
-
-        Returns
-        -------
-        list of (name, text, is_auto)
-        """
+        """Name, value as text and whether it was ``"auto"``, of all settings in use."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         del values["auto"]
         return [
@@ -390,22 +385,9 @@ def resolve(
     An ``"auto"`` resolves to a value that depends on the class of the estimator and the number of
     rows alone: not on the scheme, nor on the architecture.
 
-    Parameters
-    ----------
-    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
-        Its parameters have been checked.
-    n_rows : int
-    has_validation_rows : bool, default=False
-        Whether the caller of ``fit`` gives rows to choose iterations on.
-    is_table : bool, default=True
-        Whether samples are rows of a table.
-    split : RowSplit, optional
-        How rows are split where they are not independent.
-
-    Raises
-    ------
-    ValueError
-        If parameters do not go together.
+    The parameters have been checked. ``has_validation_rows`` says whether the caller of ``fit``
+    gives rows to choose iterations on, ``split`` how rows are split where they are not independent.
+    A ``ValueError`` if parameters do not go together.
 
     Examples
     --------

@@ -76,13 +76,7 @@ def steps_for(estimator: Any) -> list[Callback]:
 
 
 class SklearnSteps(Callback):
-    """Every training step is a task of scikit-learn's; a callback that returns True ends training.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Whose ``fit`` is under way.
-    """
+    """Every training step is a task of scikit-learn's; a callback that returns True ends it all."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

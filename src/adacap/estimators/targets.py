@@ -59,14 +59,7 @@ class RegressionCodec:
     ) -> RegressionCodec:
         """Learn mean and standard deviation, weighted; the scale of a constant target is 0.
 
-        Parameters
-        ----------
-        y : array-like of shape (n,) or (n, c)
-        sample_weight : ndarray of shape (n,), optional
-        sign : ndarray of shape (c,), optional
-            -1 for a target whose sign is flipped.
-        transforms : sequence of TargetTransform
-            One per target, or none.
+        ``sign`` is -1 for a target whose sign is flipped; there is a transform per target, or none.
         """
         values = cls.check(y)
         columns = _applied(transforms, cls.numbers(values))

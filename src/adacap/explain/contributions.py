@@ -281,23 +281,12 @@ _AT_ONCE = 32_768  # rows evaluated in one call
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """Rows to explain and the background they are compared with.
-
-    Attributes
-    ----------
-    evaluator : Evaluator
-    rows : ndarray of shape (n, d)
-        Encoded.
-    predicted : ndarray of shape (n, c)
-        Predictions of the rows as the estimator gives them.
-    background : ndarray of shape (m, d)
-        Encoded.
-    """
+    """Rows to explain and the background they are compared with."""
 
     evaluator: Evaluator
-    rows: Matrix
-    predicted: Floats
-    background: Matrix
+    rows: Matrix  # (n, d), encoded
+    predicted: Floats  # (n, c), as the estimator gives them
+    background: Matrix  # (m, d), encoded
 
     @property
     def players(self) -> npt.NDArray[np.intp]:
@@ -388,12 +377,8 @@ def _by_permutations(game: Game, n_each: int, rng: np.random.Generator) -> Shapl
     gains of a walk add up to the difference of both predictions, and so do their means. Every
     background row begins equally many walks.
 
-    Parameters
-    ----------
-    game : Game
-    n_each : int
-        Pairs of walks from each background row, at least 2: their differences give the error.
-    rng : Generator
+    ``n_each`` pairs of walks begin at each background row, 2 at least: their differences give the
+    error.
     """
     d, (n, c) = len(game.players), game.predicted.shape
     first = game.evaluator(game.background)  # (m, c)

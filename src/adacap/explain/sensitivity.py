@@ -25,17 +25,7 @@ def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) ->
     known, under independence. It needs no labels, and shows what drives predictions, not how good
     they are.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-    encoded : ndarray of shape (n, d)
-        Rows to take cells from.
-    random_state : int, default=0
-
-    Returns
-    -------
-    ndarray of shape (n_features_in_,)
-        Not negative, of sum 1; zeros where no column moves anything.
+    One of each of the user's columns, not negative, of sum 1; zeros where no column moves anything.
     """
     found = np.zeros(len(evaluator.names))
     if not evaluator.blocks or len(encoded) < 2:
@@ -54,10 +44,8 @@ def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) ->
 def shares_of(estimator: Any) -> Floats:
     """:func:`sensitivity` on the rows that a model keeps.
 
-    Raises
-    ------
-    AttributeError
-        If there are none: of images, or in a file that was written without shares.
+    An ``AttributeError`` if there are none: of images, or in a file that was written without
+    shares.
     """
     rows = estimator.background_.rows
     if rows is None:

@@ -19,29 +19,14 @@ __all__ = ["TrainingRows", "training_rows"]
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Different training rows as members see them.
+    """Different training rows as members see them."""
 
-    Attributes
-    ----------
-    x : Tensor of shape (n, d)
-        Encoded.
-    targets : Tensor of shape (n, c), float64
-        Coded.
-    weight : Tensor of shape (n,), float64
-    fold : ndarray of shape (n,) or None
-        Fold that each was held out in.
-    labels : ndarray of shape (n,)
-        The user's label of the first row that each stands for.
-    positions : ndarray of shape (n,)
-        Its position in the user's table, from 0.
-    """
-
-    x: Tensor
-    targets: Tensor
-    weight: Tensor
-    fold: npt.NDArray[np.int32] | None
-    labels: npt.NDArray[Any]
-    positions: npt.NDArray[np.intp]
+    x: Tensor  # (n, d), encoded
+    targets: Tensor  # (n, c), coded, in float64
+    weight: Tensor  # (n,), in float64
+    fold: npt.NDArray[np.int32] | None  # (n,) that each was held out in
+    labels: npt.NDArray[Any]  # the user's label of the first row that each stands for
+    positions: npt.NDArray[np.intp]  # its position in the user's table, from 0
 
 
 def training_rows(
@@ -52,13 +37,7 @@ def training_rows(
     groups: Any = None,
     time: Any = None,
 ) -> TrainingRows:
-    """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``.
-
-    Raises
-    ------
-    ValueError
-        If another encoding follows from these rows.
-    """
+    """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``."""
     _refuse_other_splits(estimator, groups, time)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fit has warned already

@@ -20,15 +20,6 @@ _GRID = torch.logspace(-2, 4, 13, dtype=torch.float64)
 def fit_linear(data: FoldData) -> tuple[Linear, dict[str, Tensor]]:
     """Ridge or logistic regression for every fold on the rows outside it.
 
-    Parameters
-    ----------
-    data : FoldData
-
-    Returns
-    -------
-    predictor : Linear
-    arrays : dict of str to Tensor
-
     Examples
     --------
     >>> x = torch.linspace(-1, 1, 40)[:, None]

@@ -46,10 +46,7 @@ def selection_p_value(fits: Floats) -> float:
     stands out most from the average set, in standard deviations. Without a pattern the true set
     is one of 1 + T alike, so its rank is uniform.
 
-    Parameters
-    ----------
-    fits : ndarray of shape (n_candidates, 1 + T)
-        In-sample losses, the true labels first.
+    ``fits`` (n_candidates, 1 + T) are in-sample losses, those of the true labels first.
 
     Examples
     --------

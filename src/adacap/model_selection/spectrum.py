@@ -64,14 +64,6 @@ def decompose(
 ) -> Spectrum:
     """Decompose X once, for all λ and all label sets.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, k)
-    permutations : ndarray of shape (T, n)
-    weight : ndarray of shape (n,), optional
-    fit_intercept : bool
-
     Examples
     --------
     >>> X, y = np.eye(3), np.array([[1.0], [2.0], [6.0]])

@@ -67,31 +67,15 @@ class TrainedMember(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blended:
-    """A blend after training.
+    """A blend after training."""
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        Members of positive weight, the heaviest first.
-    left_out : tuple of Part
-        Members without weight, without what they had learnt.
-    outputs : Tensor of shape (n, c)
-        Out-of-fold outputs of the blend, float64.
-    fold : Tensor of shape (n,)
-        The fold that each row was held out in; -1 for none.
-    nets : tuple of FittedMember
-        Nets of the first member of nets, whether it has weight or not.
-    final : Tensor of shape (n,) or None
-        The fold that each row is left out of by the models that predict, where it is not ``fold``.
-    """
-
-    parts: tuple[Part, ...]
-    left_out: tuple[Part, ...]
-    outputs: Tensor
-    fold: Tensor
-    nets: tuple[FittedMember, ...]
+    parts: tuple[Part, ...]  # members of positive weight, the heaviest first
+    left_out: tuple[Part, ...]  # members without weight, without what they had learnt
+    outputs: Tensor  # (n, c) out of fold, of the blend, in float64
+    fold: Tensor  # (n,) that each row was held out in; -1 for none
+    nets: tuple[FittedMember, ...]  # of the first member of nets, whether it has weight or not
     kernel: TrainedMember | None = None
-    final: Tensor | None = None
+    final: Tensor | None = None  # that the models which predict leave rows out of, if another
 
     @property
     def predicting_fold(self) -> Tensor:
