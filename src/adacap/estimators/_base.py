@@ -48,7 +48,6 @@ from adacap.estimators.inputs import (
 from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
-from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
@@ -123,58 +122,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     _nets_in: ClassVar[Mapping[str, dict[str, Any]]] = NETS  # autos of nets in a blend
     settings_: Settings
 
-    def __init__(
-        self,
-        *,
-        quality: str | Sequence[str] = "auto",
-        architecture: ArchitectureLike = "auto",
-        scheme: Literal["auto"] | NumberScheme = "auto",
-        width: int | Literal["auto"] = "auto",
-        depth: int | Sequence[int] | None = None,
-        n_estimators: int | Literal["auto"] = "auto",
-        preprocessing: Preprocessing = "default",
-        validation: float | Literal["auto", "folds"] = "auto",
-        calibration_fraction: float = 0.0,
-        max_iter: int | str = "auto",
-        max_lr: float | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        optimizer: OptimizerPair = "adamw",
-        weight_decay: float | Literal["auto"] = "auto",
-        refit: Literal["auto", "net", "head", "none"] = "auto",
-        n_permutations: int = 16,
-        lambda_init: LambdaInit | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        device: str | None = None,
-        random_state: RandomState = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: int | bool = 0,
-    ) -> None:
-        self.quality = quality
-        self.architecture = architecture
-        self.scheme = scheme
-        self.width = width
-        self.depth = depth
-        self.n_estimators = n_estimators
-        self.preprocessing = preprocessing
-        self.validation = validation
-        self.calibration_fraction: float | None = calibration_fraction
-        self.max_iter = max_iter
-        self.max_lr = max_lr
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.weight_decay = weight_decay
-        self.refit = refit
-        self.n_permutations = n_permutations
-        self.lambda_init = lambda_init
-        self.fit_intercept = fit_intercept
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.device = device
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Store the arguments of ``__init__``, its ``locals()``: it may do no more."""
+        self.__dict__.update({name: v for name, v in arguments.items() if name != "self"})
 
     @classmethod
     def from_preset(cls, name: str, **overrides: Any) -> Self:

@@ -238,33 +238,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            quality=quality,
-            architecture=architecture,
-            scheme=scheme,
-            width=width,
-            depth=depth,
-            n_estimators=n_estimators,
-            preprocessing=preprocessing,
-            validation=validation,  # type: ignore[arg-type]  # a pair is taken apart
-            max_iter=max_iter,
-            max_lr=max_lr,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            weight_decay=weight_decay,
-            refit=refit,
-            n_permutations=n_permutations,
-            lambda_init=lambda_init,
-            fit_intercept=fit_intercept,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.calibration_fraction = calibration_fraction
-        self.class_weight = class_weight
+        self._keep(locals())
 
     @property
     def _parameters(self) -> dict[str, Any]:

@@ -242,33 +242,7 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            quality=quality,
-            architecture=architecture,
-            scheme=scheme,
-            width=width,
-            depth=depth,
-            n_estimators=n_estimators,
-            preprocessing=preprocessing,
-            validation=validation,
-            calibration_fraction=calibration_fraction,
-            max_iter=max_iter,
-            max_lr=max_lr,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            weight_decay=weight_decay,
-            refit=refit,
-            n_permutations=n_permutations,
-            lambda_init=lambda_init,
-            fit_intercept=fit_intercept,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.target_transform = target_transform
+        self._keep(locals())
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.
