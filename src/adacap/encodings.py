@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     from adacap.operations import MemberOperations
 
 __all__ = [
-    "ENCODINGS",
-    "ENCODING_TYPES",
-    "Bins",
-    "Encoding",
-    "FittedEncoding",
-    "Ranks",
-    "fit_encoding",
-]
+    "ENCODINGS", "ENCODING_TYPES", "Bins", "Encoding", "FittedEncoding", "Ranks", "fit_encoding",
+]  # fmt: skip
 
 T = TypeVar("T")
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]

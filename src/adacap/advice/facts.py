@@ -19,14 +19,9 @@ import numpy as np
 from adacap._typing import Floats
 
 __all__ = [
-    "CombinedFact",
-    "Fact",
-    "blend_with_facts",
-    "cost_of",
-    "known_facts",
-    "nearest_facts",
+    "CombinedFact", "Fact", "blend_with_facts", "cost_of", "known_facts", "nearest_facts",
     "winner_of",
-]
+]  # fmt: skip
 
 
 _MOST = 1.5  # of a logarithm of a ratio: beyond that, how far behind does not matter

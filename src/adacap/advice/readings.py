@@ -27,13 +27,7 @@ from adacap.tables.plan import ColumnPlan
 from adacap.tables.suspicions import doubts_of_columns, is_numbering
 from adacap.tables.table import Table
 
-__all__ = [
-    "best_transform",
-    "columns_at_risk",
-    "far_values",
-    "memorisation",
-    "neighbour_noise",
-]
+__all__ = ["best_transform", "columns_at_risk", "far_values", "memorisation", "neighbour_noise"]
 
 
 _MOST_STUDIED = 400  # rows that the fit of permuted labels is read on

@@ -20,14 +20,7 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.table import read_table
 
-__all__ = [
-    "Encoded",
-    "FeasibleNuSVC",
-    "FirstFeasible",
-    "NuSVR",
-    "baselines",
-    "largest_nu",
-]
+__all__ = ["Encoded", "FeasibleNuSVC", "FirstFeasible", "NuSVR", "baselines", "largest_nu"]
 
 
 _TREES = 200

@@ -87,14 +87,9 @@ from adacap.training.history import History
 from adacap.training.threads import after_fork
 
 __all__ = [
-    "AdaCapBase",
-    "ArchitectureLike",
-    "LambdaInit",
-    "NumberScheme",
-    "OptimizerPair",
-    "RandomState",
+    "AdaCapBase", "ArchitectureLike", "LambdaInit", "NumberScheme", "OptimizerPair", "RandomState",
     "Scheme",
-]
+]  # fmt: skip
 
 ArchitectureLike: TypeAlias = (
     str | Architecture | Sequence[str | Architecture] | Callable[[Any], nn.Module]

@@ -48,21 +48,9 @@ from adacap.estimators.targets import RegressionCodec
 from adacap.nn.predictors import Frozen
 
 __all__ = [
-    "LOO_INFLATION",
-    "Errors",
-    "FoldErrors",
-    "IntervalData",
-    "IntervalMethod",
-    "WidthMethod",
-    "by_group",
-    "errors_of",
-    "fold_errors",
-    "fold_module",
-    "fresh_errors",
-    "interval",
-    "later_errors",
-    "quantiles",
-    "scale_of_rows",
+    "LOO_INFLATION", "Errors", "FoldErrors", "IntervalData", "IntervalMethod", "WidthMethod",
+    "by_group", "errors_of", "fold_errors", "fold_module", "fresh_errors", "interval",
+    "later_errors", "quantiles", "scale_of_rows",
 ]  # fmt: skip
 
 FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member

@@ -12,13 +12,9 @@ from typing import Any, TypeVar
 from adacap.training.callbacks import Callback, TrainingState
 
 __all__ = [
-    "HAS_CALLBACKS",
-    "CallbackSupport",
-    "SklearnSteps",
-    "steps_for",
-    "takes_callbacks",
+    "HAS_CALLBACKS", "CallbackSupport", "SklearnSteps", "steps_for", "takes_callbacks",
     "told_to_callbacks",
-]
+]  # fmt: skip
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 

@@ -16,14 +16,9 @@ from adacap._typing import Floats
 from adacap.model_selection.spectrum import Spectrum
 
 __all__ = [
-    "Noise",
-    "SignalWarning",
-    "announce",
-    "estimate_noise",
-    "estimated_risk",
-    "is_doubtful",
+    "Noise", "SignalWarning", "announce", "estimate_noise", "estimated_risk", "is_doubtful",
     "selection_p_value",
-]
+]  # fmt: skip
 
 # One permuted set of sixteen that does as well as the truth gives 2/17 = 0.12.
 _DOUBTFUL_P = 0.1

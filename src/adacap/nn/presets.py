@@ -4,14 +4,7 @@ from dataclasses import dataclass
 
 from adacap.exceptions import suggest
 
-__all__ = [
-    "ARCHITECTURES",
-    "PRESETS",
-    "SCHEMES",
-    "ArchitectureSpec",
-    "Preset",
-    "suggest",
-]
+__all__ = ["ARCHITECTURES", "PRESETS", "SCHEMES", "ArchitectureSpec", "Preset", "suggest"]
 
 SCHEMES = ("adacap", "tikhonov", "plain")
 
