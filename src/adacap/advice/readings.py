@@ -20,7 +20,7 @@ from adacap.estimators.choosing import TRANSFORM_FOLDS, try_transforms
 from adacap.estimators.dependence import Dependence
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import member_seeds
-from adacap.estimators.preparing import read_samples
+from adacap.estimators.preparing import Given, read_samples
 from adacap.estimators.targets import RegressionCodec
 from adacap.tables.columns import Column
 from adacap.tables.plan import ColumnPlan
@@ -105,9 +105,8 @@ def best_transform(
     is worth a look, so that nothing was tried.
     """
     own = Dependence() if dependence is None else dependence
-    samples = read_samples(
-        table, y, None, "default", RegressionCodec, groups=own.group, time=own.time
-    )
+    given = Given(table, y, groups=own.group, time=own.time)
+    samples = read_samples(given, "default", RegressionCodec)
     codec = RegressionCodec.fit(samples.y, samples.weight, samples.sign)
     encoded = TableEncoder().fit_encode(
         samples.table, codec.encode(samples.y), samples.weight, layout=samples.columns,

@@ -26,7 +26,6 @@ from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.background import Background
 from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.blending import Blended, NetTraining, blend_module, fit_blend
-from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
 from adacap.estimators.dependence import (
     MOST_GROUP_FOLDS,
@@ -34,7 +33,7 @@ from adacap.estimators.dependence import (
     folds_wanted,
     split_folds,
 )
-from adacap.estimators.fitting import Recipe, Rows
+from adacap.estimators.fitting import Recipe
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     feature_names,
@@ -47,7 +46,7 @@ from adacap.estimators.inputs import (
 )
 from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
-from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
+from adacap.estimators.preparing import Codec, Given, Preparation, Prepared
 from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
@@ -215,7 +214,8 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             check_parameters(self)
             with after_fork(torch_alone=False), usual_torch(grad=True):
                 kept = Checkpoint.of(checkpoint)
-                ready = self._ready(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
+                given = Given(X, y, sample_weight, X_val, y_val, groups, time)
+                ready = self._ready(given, start, kept)
                 if ready.is_blend:
                     with _progress(self, ready.settings) as progress:
                         blended = fit_blend(
@@ -224,8 +224,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                     fitted = self._of_blend(ready, blended)
                 else:
                     fitted = self._of_nets(ready, ready.nets.fit())
-            made, names = fitted["provenance_"], names_of_targets(y)
-            fitted["provenance_"] = replace(made, targets=names)
             for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
                 delattr(self, name)
             for name, value in fitted.items():
@@ -234,20 +232,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 kept.end()
         return self
 
-    def _ready(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
-        start: float,
-        groups: Any = None,
-        time: Any = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> _Ready:
+    def _ready(self, given: Given, start: float, checkpoint: Checkpoint | None) -> _Ready:
         """All that training needs: the table read, settings resolved, rows divided."""
-        if (X_val is None) != (y_val is None):
+        if (given.X_val is None) != (given.y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         told = self._parameters
         is_warm_start = told["warm_start"] and hasattr(self, "members_")
@@ -259,12 +246,10 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 f"{', '.join(part.name for part in self.blend_)}. Fit with quality='nets' first, "
                 "or set warm_start=False."
             )
-        most = max(most_nets(self), MOST_GROUP_FOLDS if groups is not None else 0)
+        most = max(most_nets(self), 0 if given.groups is None else MOST_GROUP_FOLDS)
         seeds = self.seeds_ if is_warm_start else member_seeds(self.random_state, most)
         seeds = same_seeds(self, seeds, checkpoint)
-        data = self._prepare(
-            X, y, sample_weight, X_val, y_val, seeds[0], is_warm_start, groups, time
-        )
+        data = self._prepare(given, seeds[0], is_warm_start)
         if not is_warm_start:
             tell_columns(data.encoder, self.verbose)
             if self.verbose:
@@ -302,9 +287,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         if checkpoint is not None:
             start -= checkpoint.begin(fingerprint(self, data, members), drawn)
         n_kinds = kinds_of_nets(told["architecture"], told["depth"])
-        recipes = [
-            self._recipe(settings.of_net(k), data.rows, data.codec, start) for k in range(n_kinds)
-        ]
+        recipes = [self._recipe(settings.of_net(k), data.codec, start) for k in range(n_kinds)]
         nets = NetTraining(
             tuple(recipes),
             data.rows,
@@ -314,11 +297,11 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             self.members_ if is_warm_start else (),
             checkpoint,
         )
-        return _Ready(nets, data, settings, seeds, start, is_warm_start)
+        return _Ready(given, nets, data, settings, seeds, start, is_warm_start)
 
     def _of_nets(self, ready: _Ready, fitted: Sequence[FittedMember]) -> dict[str, Any]:
         """Fitted attributes of nets alone."""
-        nets, data, settings, seeds, start, is_warm_start = ready
+        data, settings, is_warm_start = ready.data, ready.settings, ready.is_warm_start
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
         if len(chosen) < len(fitted):
@@ -331,14 +314,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             **summary(chosen, before),
             "blend_": (),
             "settings_": settings.of_nets(kept),
-            "seeds_": [seeds[k] for k in kept],
+            "seeds_": [ready.seeds[k] for k in kept],
             "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
-            **self._findings(evidence, nets.recipes[0], data, settings, start),
+            **self._findings(ready, settings, evidence),
         }
 
     def _of_blend(self, ready: _Ready, blended: Blended) -> dict[str, Any]:
         """Fitted attributes of a blend."""
-        nets, data, settings, start = ready.nets, ready.data, ready.settings, ready.start
+        data, settings = ready.data, ready.settings
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))
         studied = blended.studied(data.rows, fit_intercept=bool(settings.fit_intercept))
@@ -356,7 +339,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             "settings_": settings,
             "seeds_": [member.rows.seed for member in members],
             "backbone_": one_or_each(kinds) if kinds else None,
-            **self._findings(evidence, nets.recipes[0], data, settings, start),
+            **self._findings(ready, settings, evidence),
         }
 
     def _all_callbacks(self, plan: MemberPlan) -> tuple[Callback, ...]:
@@ -370,16 +353,16 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             own.append(ProgressBar(type(self).__name__, leave=True))
         return tuple(own)
 
-    def _findings(
-        self, evidence: Evidence, recipe: Recipe, data: Prepared, settings: Settings, start: float
-    ) -> dict[str, Any]:
+    def _findings(self, ready: _Ready, settings: Settings, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes of nets alone and of blends."""
-        capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
+        data = ready.data
+        capacity = read_capacity(evidence, ready.nets.recipes[0], data, type(self).__name__)
         scheme = settings.scheme and settings.scheme.removesuffix("-mse")
         codec, encoder = _with_errors(data.codec, evidence), data.encoder
+        made = Provenance.now(data.samples.n_given, data.n_rows, ready.start)
         return {
             "capacity_": replace(capacity, scheme=scheme, read_from=settings.read_from),
-            "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
+            "provenance_": replace(made, targets=names_of_targets(ready.given.y)),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "background_": Background.of(evidence, data.samples.sample_shape),
@@ -406,7 +389,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         keep = weight > 0
         return outputs[keep], coded[keep], weight[keep]
 
-    def _recipe(self, settings: Any, rows: Rows, codec: Codec, start: float) -> Recipe:
+    def _recipe(self, settings: Any, codec: Codec, start: float) -> Recipe:
         """How one kind of net is trained, by settings of one net."""
         told = self._parameters
         optimizer, scheduler = optimizer_pair(told["optimizer"])
@@ -449,24 +432,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             return BackboneSpec.resolve(self._parameters["architecture"], width=1)
         depth: Any = settings.depth  # of one net
         return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
-
-    def _read_capacity(
-        self,
-        evidence: Evidence,
-        recipe: Recipe,
-        codec: Codec,
-        samples: Samples,
-    ) -> Capacity:
-        scale = codec.scale if isinstance(codec, RegressionCodec) else np.ones(codec.n_targets)
-        return read_capacity(
-            evidence,
-            recipe,
-            origin=samples.origin,
-            scale=scale,
-            estimator=type(self).__name__,
-            n_rows=samples.n_given,
-            n_distinct=len(samples.origin),
-        )
 
     def _kept(self, fitted: Sequence[FittedMember]) -> Sequence[int]:
         """Which members make up the fitted bag: all of them."""
@@ -536,6 +501,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
 class _Ready(NamedTuple):
     """Everything that the training of a fit starts from."""
 
+    given: Given
     nets: NetTraining
     data: Prepared
     settings: Settings

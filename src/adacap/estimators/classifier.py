@@ -30,6 +30,7 @@ from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import fresh_errors
+from adacap.estimators.preparing import Given
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
@@ -249,11 +250,12 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             held, rule = held
         return {**told, "validation": held, "select_by": rule}
 
-    def _ready(self, X: Any, y: Any, sample_weight: Any, *rest: Any) -> Any:
+    def _ready(self, given: Given, *rest: Any) -> Any:
         told = self._parameters.get("class_weight")
         if told is not None:
-            sample_weight = weights_of_classes(told, ClassCodec.check(y), sample_weight)
-        return super()._ready(X, y, sample_weight, *rest)
+            weight = weights_of_classes(told, ClassCodec.check(given.y), given.sample_weight)
+            given = given._replace(sample_weight=weight)
+        return super()._ready(given, *rest)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, in the order of ``classes_``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,21 @@ from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.transforms import TargetTransform, fit_transform
 from adacap.tables.table import Table, read_texts
 
-__all__ = ["Codec", "Preparation", "Prepared", "Samples", "read_samples"]
+__all__ = ["Codec", "Given", "Preparation", "Prepared", "Samples", "read_samples"]
 
 Codec: TypeAlias = RegressionCodec | ClassCodec
+
+
+class Given(NamedTuple):
+    """What ``fit`` is given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    groups: Any = None
+    time: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +77,7 @@ class Samples:
 
 
 def read_samples(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    policy: str,
-    codec: type[Codec],
-    read_text: bool | str = True,
-    *,
-    groups: Any = None,
-    time: Any = None,
+    given: Given, policy: str, codec: type[Codec], read_text: bool | str = True
 ) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
@@ -82,17 +86,18 @@ def read_samples(
 
     Examples
     --------
-    >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
+    >>> given = Given([[1.0], [2.0], [1.0]], [5, 6, 5])
+    >>> samples = read_samples(given, "default", RegressionCodec)
     >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
     [(0, 1.333...), (1, 0.666...)]
     """
-    table, sample_shape = read_input(X, policy)
+    table, sample_shape = read_input(given.X, policy)
     table = read_texts(table, read_text if policy == "default" else False)
     n_given = table.n_rows
-    y = codec.check(y)
+    y = codec.check(given.y)
     check_consistent_length(np.empty(n_given), y)
-    weight = row_weights(sample_weight, n_given)
-    dependence = read_dependence(groups, time, n_given)
+    weight = row_weights(given.sample_weight, n_given)
+    dependence = read_dependence(given.groups, given.time, n_given)
     samples = Samples(
         table, y, weight, np.arange(n_given), sample_shape, n_given, dependence=dependence
     )
@@ -153,25 +158,12 @@ class Preparation:
         """Share of the rows to set aside; some estimators have no such parameter."""
         return float(getattr(self, "calibration_fraction", None) or 0.0)
 
-    def _prepare(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
-        seed: int,
-        is_warm_start: bool,
-        groups: Any = None,
-        time: Any = None,
-    ) -> Prepared:
+    def _prepare(self, given: Given, seed: int, is_warm_start: bool) -> Prepared:
         """Check, merge, set aside, code and encode."""
         options = encoder_options(self.preprocessing)
         policy = self.encoder_.policy if is_warm_start else options["policy"]
         read_text = options.get("read_text", True)
-        every = samples = read_samples(
-            X, y, sample_weight, policy, self._codec, read_text, groups=groups, time=time
-        )
+        every = samples = read_samples(given, policy, self._codec, read_text)
         keep, later = self._set_aside(every, seed, is_warm_start)
         if len(later):
             samples = every.take(keep)
@@ -199,10 +191,10 @@ class Preparation:
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
         valid = aside = fresh = None
-        if X_val is not None:
-            valid_table, valid_shape = read_input(X_val, policy)
+        if given.X_val is not None:
+            valid_table, valid_shape = read_input(given.X_val, policy)
             refuse_other_shape("X_val", valid_shape, shape)
-            valid_coded = codec.encode(y_val)
+            valid_coded = codec.encode(given.y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
             valid = self._rows(encoder.encode(valid_table), valid_coded, None, shape)
         if len(later):

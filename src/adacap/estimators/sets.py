@@ -94,8 +94,8 @@ def predict_set(
     codec = replace(estimator.codec_, temperature=data.temperature)
     fold: npt.NDArray[Any] = np.zeros(len(errors.values), dtype=np.int32)
     if isinstance(errors, FoldErrors):
-        module = FoldOutputs(fold_module(estimator, errors.layers)).eval()
-        outputs, fold = estimator._outputs(X, module), errors.fold
+        module = fold_module(estimator.blend_, estimator.members_, errors.layers)
+        outputs, fold = estimator._outputs(X, FoldOutputs(module).eval()), errors.fold
     else:
         outputs = estimator._outputs(X)[:, None]
     n, k, c = outputs.shape

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from adacap._typing import Floats
 from adacap.estimators.blending import BUDGETS, Part
+from adacap.estimators.preparing import Given
 from adacap.explain.evaluating import Evaluator, row_labels
 from adacap.explain.leaving_out import boosting_moves, kernel_moves, linear_moves, net_moves
 from adacap.explain.training_rows import TrainingRows, training_rows
@@ -136,7 +137,8 @@ def influence(
     """
     check_is_fitted(estimator)
     evaluator = Evaluator(estimator, "logit" if hasattr(estimator, "classes_") else "identity")
-    rows = training_rows(estimator, X_train, y_train, sample_weight, groups, time)
+    given = Given(X_train, y_train, sample_weight, groups=groups, time=time)
+    rows = training_rows(estimator, given)
     encoded = evaluator.encode(X)
     if encoded.shape[1] == 0:
         encoded = np.zeros((len(encoded), 1), dtype=np.float32)
