@@ -21,8 +21,9 @@ from torch import Tensor
 from adacap._typing import Floats
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
+from adacap.estimators.blending import out_of_fold
 from adacap.estimators.dependence import Dependence, dependent_folds
-from adacap.estimators.rows import fold_rows
+from adacap.estimators.rows import fold_rows, folds_as_arrays
 from adacap.members.blend import blend_weights, class_weights, log_loss
 from adacap.members.boosting import BoostingSettings, fit_boosting
 from adacap.members.fold_data import FoldData
@@ -31,7 +32,7 @@ from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
 from adacap.nn.predictors import EncodingModule, Frozen
 
-__all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
+__all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "repeats_for"]
 
 Codes = npt.NDArray[np.intp]
 
@@ -129,7 +130,9 @@ def compare_quickly(
                 on_fit(repeat * len(_FIT) + i, n_repeats * len(_FIT), name)
             own = encoded[name.partition(":")[2]]
             data = FoldData(own, targets, None, fold, k, seed + repeat, loss, trains)
-            outputs[name], fitted = out_of_fold(data, _FIT[name])
+            fitted = _FIT[name](data)
+            frozen = Frozen(fitted[0], fitted[1]).eval()
+            outputs[name] = out_of_fold(frozen, own, fold, k).numpy()
             kernel = fitted if name == "kernel" else kernel
         codes = fold.numpy().astype(np.intp)
         found.append(_errors(outputs, _scored(targets, loss), codes, loss))
@@ -137,20 +140,6 @@ def compare_quickly(
     assert first is not None
     errors = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
     return Quick(errors, *first, time.thread_time() - start)
-
-
-def out_of_fold(
-    data: FoldData, fit: Callable[[FoldData], tuple[Any, ...]]
-) -> tuple[Floats, tuple[Any, ...]]:
-    """Outputs for each row by the model that has not seen its fold, and the fitted model."""
-    fitted = fit(data)
-    frozen = Frozen(fitted[0], fitted[1]).eval()
-    found = torch.zeros(data.n_rows, frozen.predictor.n_out, dtype=torch.float64)
-    with torch.inference_mode():
-        for k in range(data.k):
-            rows = (data.fold == k).nonzero()[:, 0]
-            found[rows] = frozen.fold(k).each(data.x[rows])[0]
-    return found.numpy(), fitted
 
 
 def _is_one_split(dependence: Dependence | None) -> bool:
@@ -165,17 +154,12 @@ def _folds(
     n_rows: int, strata: Codes | None, seed: int, dependence: Dependence | None
 ) -> tuple[Tensor, Tensor | None, float]:
     """Fold of each row, rows that each trains on if not all others, and held-out rows per row."""
-    fold = torch.full((n_rows,), -1)
     rng = np.random.default_rng([seed, 22])
     if dependence is None:
-        for k, (_, valid) in enumerate(fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)):
-            fold[torch.from_numpy(valid)] = k
-        return fold, None, 1 / (N_FOLDS - 1)
+        folds = fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)
+        return torch.from_numpy(folds_as_arrays(folds, n_rows)[0]), None, 1 / (N_FOLDS - 1)
     parts = dependent_folds(dependence, N_FOLDS, n_rows, strata, rng)
-    trains = torch.zeros(len(parts), n_rows, dtype=torch.bool)
-    for k, (train, valid) in enumerate(parts):
-        fold[torch.from_numpy(valid)] = k
-        trains[k, torch.from_numpy(train)] = True
+    fold, trains = map(torch.from_numpy, folds_as_arrays(parts, n_rows))
     ratio = float(np.mean([len(valid) / len(train) for train, valid in parts]))
     return fold, trains, ratio
 

@@ -51,7 +51,7 @@ from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
-from adacap.estimators.rows import fold_rows, hold_out
+from adacap.estimators.rows import fold_rows, folds_as_arrays, hold_out
 from adacap.estimators.seen import see
 from adacap.estimators.settings import (
     MOST_HELD,
@@ -581,8 +581,5 @@ def _final_folds(settings: Settings, data: Prepared, seed: int) -> torch.Tensor 
     if "time" not in settings.split_by:
         return None
     rng = np.random.default_rng(seed)
-    fold = np.full(data.n_rows, -1)
     folds = fold_rows(data.n_rows, settings.n_estimators, data.n_rows, data.strata, rng)
-    for k, (_, valid) in enumerate(folds):
-        fold[valid] = k
-    return torch.from_numpy(fold)
+    return torch.from_numpy(folds_as_arrays(folds, data.n_rows)[0])

@@ -20,6 +20,7 @@ from adacap._typing import Floats
 from adacap.estimators.blending import out_of_fold
 from adacap.estimators.canonical import Index
 from adacap.estimators.dependence import Dependence, dependent_folds
+from adacap.estimators.rows import folds_as_arrays
 from adacap.estimators.targets import RegressionCodec
 from adacap.estimators.transforms import fit_transform
 from adacap.members.blend import blend_weights
@@ -123,14 +124,7 @@ class _Folds(NamedTuple):
             ]
         except ValueError:  # of the sampled rows; those of the fit may work
             return []
-        return [cls.of(parts, n_rows) for parts in found]
-
-    @classmethod
-    def of(cls, parts: list[tuple[Index, Index]], n_rows: int) -> _Folds:
-        fold, trains = np.full(n_rows, -1), np.zeros((len(parts), n_rows), dtype=np.bool_)
-        for k, (train, valid) in enumerate(parts):
-            fold[valid], trains[k, train] = k, True
-        return cls(fold, trains)
+        return [cls(*folds_as_arrays(parts, n_rows)) for parts in found]
 
 
 def _try_each(

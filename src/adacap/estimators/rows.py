@@ -8,7 +8,7 @@ does the unit of the weights matter: their mean over the different rows is 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ from adacap.exceptions import did_you_mean
 from adacap.tables.table import Table
 
 __all__ = [
-    "MergedRows", "fold_rows", "hold_out", "merge_rows", "row_keys", "weights_of_classes",
-    "with_mean_one",
+    "MergedRows", "fold_rows", "folds_as_arrays", "hold_out", "merge_rows", "row_keys",
+    "weights_of_classes", "with_mean_one",
 ]  # fmt: skip
 
 _SHOWN = 10  # classes in a message
@@ -177,6 +177,23 @@ def fold_rows(
     fold = np.full(n_rows, -1)
     fold[order] = np.arange(len(order)) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def folds_as_arrays(
+    parts: Sequence[tuple[Index, Index]], n_rows: int
+) -> tuple[Index, npt.NDArray[np.bool_]]:
+    """The fold that holds out each row, -1 for none, and ``(k, n)`` the rows each trains on.
+
+    Examples
+    --------
+    >>> fold, trains = folds_as_arrays([(np.array([0, 1]), np.array([2]))], 4)
+    >>> fold.tolist(), trains.tolist()
+    ([-1, -1, 0, -1], [[True, True, False, False]])
+    """
+    fold, trains = np.full(n_rows, -1), np.zeros((len(parts), n_rows), dtype=np.bool_)
+    for k, (train, valid) in enumerate(parts):
+        fold[valid], trains[k, train] = k, True
+    return fold, trains
 
 
 # ---------------------------------------------------------------------- weights by class

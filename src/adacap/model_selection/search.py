@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from time import perf_counter
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -31,8 +31,8 @@ from adacap.model_selection.signal import announce, selection_p_value
 __all__ = ["MLRSearch"]
 
 
-def _delegated(name: str) -> Any:
-    """A method of the best estimator, there if that, or before fit the given one, has it."""
+def _offered(name: str) -> Any:
+    """Offer a method if the best estimator, or before fit the given one, has it."""
 
     def check(search: MLRSearch) -> bool:
         if not search.refit:
@@ -42,13 +42,19 @@ def _delegated(name: str) -> Any:
         getattr(getattr(search, "best_estimator_", search.estimator), name)
         return True
 
+    return available_if(check)
+
+
+def _delegated(name: str) -> Any:
+    """A method of rows that the best estimator answers."""
+
     def method(self: MLRSearch, X: Any) -> Any:
         check_is_fitted(self)
         return getattr(self.best_estimator_, name)(X)
 
     method.__name__, method.__qualname__ = name, f"MLRSearch.{name}"
     method.__doc__ = f"``{name}`` of the best estimator."
-    return available_if(check)(method)
+    return _offered(name)(method)
 
 
 class MLRSearch(MetaEstimatorMixin, BaseEstimator):
@@ -214,7 +220,7 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
     decision_function = _delegated("decision_function")
     transform = _delegated("transform")
 
-    @available_if(_has("score"))
+    @_offered("score")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """``score`` of the best estimator: R² or accuracy on the rows given."""
         check_is_fitted(self)
