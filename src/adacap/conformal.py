@@ -44,7 +44,13 @@ def conformal_quantile(errors: Floats, coverage: float, weight: Floats | None = 
     >>> conformal_quantile(np.arange(1.0, 9.0)[:, None], 0.9)
     array([inf])
     """
-    return np.array([_Sorted(column, weight).quantile(coverage) for column in errors.T])
+    return np.array([_quantile(*_ranked(column, weight), coverage) for column in errors.T])
+
+
+def _quantile(errors: Floats, below: Floats, coverage: float) -> float:
+    one_more = float(below[-1]) + 1
+    place = int(np.searchsorted(below[1:], one_more * coverage - _SLACK * one_more))
+    return float(errors[place]) if place < len(errors) else math.inf
 
 
 def cv_plus(
@@ -139,42 +145,17 @@ def conformal_set(
     array([[ True,  True, False]])
     """
     below = np.zeros((len(scores), scores.shape[2]))
-    for k, part in enumerate(_parts(errors, fold, weight, scores.shape[1])):
-        below += part.weight_below(scores[:, k])
+    for k in range(scores.shape[1]):
+        at = fold == k
+        own, counts = _ranked(errors[at], None if weight is None else weight[at])
+        below += counts[np.searchsorted(own, scores[:, k], side="left")]
     total = float(len(errors) if weight is None else weight.sum())
     found: npt.NDArray[np.bool_] = below < coverage * (total + 1) * (1 - _SLACK)
     return found
 
 
-class _Sorted:
-    """Sorted errors, and their cumulative weights."""
-
-    def __init__(self, errors: Floats, weight: Floats | None) -> None:
-        order = np.argsort(errors, kind="stable")
-        self.errors = errors[order]
-        ones = np.ones(len(errors)) if weight is None else weight[order]
-        self.below = np.concatenate([[0.0], np.cumsum(ones)])
-
-    @property
-    def total(self) -> float:
-        return float(self.below[-1])
-
-    def rank(self, coverage: float) -> float:
-        """Weight that the errors up to the quantile must have."""
-        return (self.total + 1) * coverage - _SLACK * (self.total + 1)
-
-    def quantile(self, coverage: float) -> float:
-        place = int(np.searchsorted(self.below[1:], self.rank(coverage)))
-        return float(self.errors[place]) if place < len(self.errors) else math.inf
-
-    def weight_below(self, values: Floats) -> Floats:
-        found: Floats = self.below[np.searchsorted(self.errors, values, side="left")]
-        return found
-
-
-def _parts(
-    errors: Floats, fold: npt.NDArray[np.integer], weight: Floats | None, n_folds: int
-) -> list[_Sorted]:
-    """Sorted errors of each fold."""
-    own = [fold == k for k in range(n_folds)]
-    return [_Sorted(errors[at], None if weight is None else weight[at]) for at in own]
+def _ranked(errors: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Sorted errors, and the weight of those below each, that of all at the end."""
+    order = np.argsort(errors, kind="stable")
+    ones = np.ones(len(errors)) if weight is None else weight[order]
+    return errors[order], np.concatenate([[0.0], np.cumsum(ones)])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import nn
 
 from adacap._typing import Floats
@@ -52,7 +52,7 @@ from adacap.estimators.provenance import Provenance, names_of_targets
 from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, folds_as_arrays, hold_out
-from adacap.estimators.seen import see
+from adacap.estimators.seen import refuse_seen, see
 from adacap.estimators.settings import (
     MOST_HELD,
     Settings,
@@ -71,8 +71,8 @@ from adacap.estimators.sklearn_callbacks import (
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import (
+    doubts,
     tell_columns,
-    tell_doubts,
     tell_few_rows,
     tell_fewer_folds,
     tell_large,
@@ -256,7 +256,10 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 seen = data.samples
                 is_class = isinstance(data.codec, ClassCodec)
                 transform = getattr(self, "target_transform", None)
-                tell_doubts(data.encoder, seen.table, seen.y, is_class, transform)
+                for doubt in doubts(
+                    data.encoder, seen.table, seen.y, is_class, transform=transform
+                ):
+                    warn_caller(doubt)
         external = data.valid is not None
         dependence = data.samples.dependence
         split, folds = None, None
@@ -379,15 +382,17 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes computed on rows the nets were not trained on."""
 
-    def _compare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats | None]:
-        """Outputs for X, coded y and weights, without rows of weight 0."""
+    def _fresh(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Floats, Floats, Floats | None, npt.NDArray[np.intp]]:
+        """Outputs, coded y and weights of rows that ``fit`` did not see, and which rows count."""
+        check_is_fitted(self)
+        refuse_seen(self, X, y)
         outputs, coded = self._outputs(X).astype(np.float64), self.codec_.encode(y)
         check_consistent_length(outputs, coded)
         weight = row_weights(sample_weight, len(outputs))
-        if weight is None:
-            return outputs, coded, None
-        keep = weight > 0
-        return outputs[keep], coded[keep], weight[keep]
+        keep = np.arange(len(outputs)) if weight is None else np.flatnonzero(weight)
+        return outputs[keep], coded[keep], None if weight is None else weight[keep], keep
 
     def _recipe(self, settings: Any, codec: Codec, start: float) -> Recipe:
         """How one kind of net is trained, by settings of one net."""

@@ -67,7 +67,7 @@ def held_out_temperature(evidence: Evidence) -> float:
     """
     rows = evidence.aside
     if rows is not None:
-        return _fit(evidence.outputs_aside(rows), rows.targets, rows.weight)
+        return _fit(evidence.outputs_aside(), rows.targets, rows.weight)
     rows = evidence.rows if evidence.valid is None else evidence.valid
     if evidence.blend is not None:
         return 1.0  # found with the weights

@@ -28,14 +28,12 @@ from adacap.estimators.calibration import (
 )
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
-from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import fresh_errors
 from adacap.estimators.preparing import Given
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
 from adacap.estimators.rows import weights_of_classes
-from adacap.estimators.seen import refuse_seen
 from adacap.estimators.sets import SetData, class_scores, predict_set
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
@@ -333,12 +331,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         self
             Which class is predicted stays as it is.
         """
-        check_is_fitted(self)
-        refuse_seen(self, X, y)
-        outputs, coded, weight = self._compare(X, y, sample_weight)
+        outputs, coded, weight, keep = self._fresh(X, y, sample_weight)
         own = replace(self.codec_, temperature=self.sets_.temperature)
-        given = row_weights(sample_weight, len(y))
-        keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
         errors = Errors(class_scores(own, outputs, coded), weight)
         split = fresh_errors(errors, groups, len(y), keep, self.settings_)
         self.sets_ = replace(self.sets_, split=split)

@@ -91,8 +91,10 @@ class Evidence:
     dependence: Dependence | None = None  # of the rows
     dependence_aside: Dependence | None = None
 
-    def outputs_aside(self, rows: Rows) -> Tensor:
-        """Mean output of the members on rows that none of them saw."""
+    def outputs_aside(self) -> Tensor:
+        """Mean output of the members on the rows set aside."""
+        rows = self.aside
+        assert rows is not None
         if self.blend is not None:
             return outputs_of(self.blend.module, rows.x, BLEND_CHUNK).double()
         outputs = [outputs_of(member.network, rows.x).double() for member in self.members]

@@ -218,7 +218,7 @@ def _split_errors(evidence: Evidence, data: IntervalData) -> Errors | None:
     if aside is None:
         return later_errors(evidence)
     scale = None if data.widths is None else _scale_aside(evidence, data, aside.x)
-    errors = errors_of(evidence.outputs_aside(aside), aside.targets, aside.weight, scale)
+    errors = errors_of(evidence.outputs_aside(), aside.targets, aside.weight, scale)
     return by_group(errors, evidence.dependence_aside, None)
 
 

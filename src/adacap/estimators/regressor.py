@@ -22,7 +22,6 @@ from adacap.estimators._base import (
 )
 from adacap.estimators.constraints import REGRESSOR
 from adacap.estimators.held_out import Evidence
-from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import (
     IntervalData,
     IntervalMethod,
@@ -34,7 +33,6 @@ from adacap.estimators.intervals import (
 )
 from adacap.estimators.intervals import quantiles as _quantiles
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.seen import refuse_seen
 from adacap.estimators.settings import REGRESSION
 from adacap.estimators.targets import RegressionCodec
 from adacap.training.callbacks import Callback
@@ -375,12 +373,8 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         self
             Predictions stay as they are.
         """
-        check_is_fitted(self)
-        refuse_seen(self, X, y)
+        outputs, coded, weight, keep = self._fresh(X, y, sample_weight)
         data = self.intervals_
-        outputs, coded, weight = self._compare(X, y, sample_weight)
-        given = row_weights(sample_weight, len(y))
-        keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
         scale = None if data.widths is None else scale_of_rows(self, X, data)[keep]
         errors = errors_of(outputs, coded, weight, scale)
         split = fresh_errors(errors, groups, len(y), keep, self.settings_)

@@ -52,7 +52,7 @@ class SetData(IntervalData):
             folds = None if folds is None else replace(folds, values=values)
             split = None if split is None else replace(split, values=values)
         if aside is not None:
-            values = _values(own, evidence.outputs_aside(aside), aside.targets)
+            values = _values(own, evidence.outputs_aside(), aside.targets)
             errors = errors_of(np.zeros(1), values, aside.weight)
             split = by_group(errors, evidence.dependence_aside, None)
         return cls(split, folds, temperature=own.temperature)

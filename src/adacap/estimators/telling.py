@@ -18,7 +18,7 @@ from adacap.tables.table import Table
 from adacap.tables.telling import lost_columns, tell, told_table
 
 __all__ = [
-    "doubts", "tell_columns", "tell_doubts", "tell_few_rows", "tell_fewer_folds", "tell_large",
+    "doubts", "tell_columns", "tell_few_rows", "tell_fewer_folds", "tell_large",
 ]  # fmt: skip
 
 _FOLDS = 5  # the usual number
@@ -33,18 +33,6 @@ def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
     if lost := lost_columns(encoder.columns_):
         way_out = "Drop them yourself, or turn them into numbers, dates or fewer categories."
         warn_caller(f"{lost} {way_out}")
-
-
-def tell_doubts(
-    encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool, transform: str | None
-) -> None:
-    """Warn of columns that predict the target by themselves, and of a target that is hard to learn.
-
-    ``y`` holds labels if ``is_class``; ``transform`` is the ``target_transform``, where there is
-    one.
-    """
-    for doubt in doubts(encoder, table, y, is_class, transform=transform):
-        warn_caller(doubt)
 
 
 def tell_few_rows(told: Any, settings: Settings, n_rows: int) -> None:
@@ -98,7 +86,10 @@ def doubts(
     numbers: npt.NDArray[Any] | None = None,
     transform: str | None = None,
 ) -> list[str]:
-    """The same as sentences, with the names of the targets and what the rows are called."""
+    """Columns that predict the target by themselves, and targets hard to learn, in sentences.
+
+    ``y`` holds labels if ``is_class``; ``numbers`` are those of its rows, where not from 0.
+    """
     plans = encoder.columns_
     read = table.read([plan.reading for plan in plans])
     found = doubts_of_columns(read.columns, [plan.name for plan in plans], y, is_class)

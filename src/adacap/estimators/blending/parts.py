@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from adacap.estimators.bag import Bag, FittedMember
-from adacap.estimators.held_out import LeftOut, Rows, solve_rows
+from adacap.estimators.held_out import BLEND_CHUNK, LeftOut, Rows, solve_rows
 from adacap.members.kernel import FittedKernel
 from adacap.nn.predictors import Blend, Frozen
 from adacap.training.data import MemberRows
@@ -144,11 +144,11 @@ def blend_module(parts: Sequence[Part], layers: FoldLayers | None = None) -> Ble
 
 
 @torch.inference_mode()
-def out_of_fold(frozen: Frozen, x: Tensor, fold: Tensor, k: int, chunk: int = 1024) -> Tensor:
+def out_of_fold(frozen: Frozen, x: Tensor, fold: Tensor, k: int) -> Tensor:
     """Output for each row by the model of its fold; 0 for rows in none."""
     found = torch.zeros(len(x), frozen.predictor.n_out, dtype=torch.float64)
     for i in range(k):
         own = frozen.fold(i)
-        for rows in (fold == i).nonzero()[:, 0].split(chunk):
+        for rows in (fold == i).nonzero()[:, 0].split(BLEND_CHUNK):
             found[rows] = own.each(x[rows])[0].cpu().double()
     return found.clone()
