@@ -189,16 +189,12 @@ def _task_of(y: Any, labels: npt.NDArray[Any], task: str) -> tuple[bool, str]:
     """Whether a target holds classes, and why it is taken so."""
     if task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be auto, regression or classification, got {task!r}.")
-    _refuse_several(labels)
+    if labels.ndim > 1 and labels.shape[1] > 1:
+        raise ValueError(f"advise looks at one target at a time, got y of shape {labels.shape}.")
     if task != "auto":
         return task == "classification", "as asked for"
     held = what_y_holds(y)
     return held.task == "classification", held.why("task='{task}'")
-
-
-def _refuse_several(y: npt.NDArray[Any]) -> None:
-    if y.ndim > 1 and y.shape[1] > 1:
-        raise ValueError(f"advise looks at one target at a time, got y of shape {y.shape}.")
 
 
 def _refuse(table: Table, y: npt.NDArray[Any], is_class: bool) -> None:

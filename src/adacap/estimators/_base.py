@@ -49,7 +49,7 @@ from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
 from adacap.estimators.preparing import Codec, Given, Preparation, Prepared
 from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
+from adacap.estimators.quality import NETS, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
 from adacap.estimators.rows import fold_rows, folds_as_arrays, hold_out
 from adacap.estimators.seen import refuse_seen, see
@@ -216,7 +216,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 kept = Checkpoint.of(checkpoint)
                 given = Given(X, y, sample_weight, X_val, y_val, groups, time)
                 ready = self._ready(given, start, kept)
-                if ready.is_blend:
+                if ready.settings.plan.is_blend:
                     with _progress(self, ready.settings) as progress:
                         blended = fit_blend(
                             ready.settings.members, ready.nets, progress=progress, **ready.options()
@@ -296,7 +296,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(MemberPlan(settings.quality, settings.members)),
+            self._all_callbacks(settings.plan),
             self.members_ if is_warm_start else (),
             checkpoint,
         )
@@ -513,11 +513,6 @@ class _Ready(NamedTuple):
     seeds: list[int]
     start: float  # of ``time.perf_counter``
     is_warm_start: bool
-
-    @property
-    def is_blend(self) -> bool:
-        """Whether there is more to train than a bag of nets."""
-        return self.settings.members != NETS_ALONE
 
     def options(self) -> dict[str, Any]:
         """Of ``fit_blend``."""

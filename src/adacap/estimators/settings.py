@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
 from adacap.estimators.preprocessing import encoder_options
-from adacap.estimators.quality import is_of_nets, nets_in, plan_of
+from adacap.estimators.quality import MemberPlan, is_of_nets, nets_in, plan_of
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
@@ -227,6 +227,11 @@ class Settings:
             for name, value in values.items()
             if value is not None and value != ()
         ]
+
+    @property
+    def plan(self) -> MemberPlan:
+        """What was to be trained."""
+        return MemberPlan(self.quality, self.members)
 
     @property
     def split_text(self) -> str:

@@ -164,8 +164,6 @@ class RegressionCodec:
 
     def with_errors(self, outputs: Floats, coded: Floats) -> RegressionCodec:
         """The same with errors out of fold, for the mean of a transformed target."""
-        if not self.transforms:
-            return self
         errors = (coded - outputs) * self.scale
         found = [t.with_errors(errors[:, j]) for j, t in enumerate(self.transforms)]
         return replace(self, transforms=tuple(found))

@@ -208,18 +208,14 @@ def _effect(
     n = len(encoded)
     mixed = np.tile(encoded, (len(donors), 1))
     mixed[:, block] = np.repeat(encoded[donors, block], n, 0)
-    each = evaluator.each(mixed).reshape(-1, len(donors), n, _width(evaluator)).mean(2)
+    each = evaluator.each(mixed)
+    each = each.reshape(len(each), len(donors), n, -1).mean(2)
     mean, deviation = each.mean(0), each.std(0)
     if _is_binary(evaluator):
         mean, deviation = mean[:, 1], deviation[:, 1]
     elif evaluator.output_names is None:
         mean, deviation = mean[:, 0], deviation[:, 0]
     return Effect(evaluator.names[j], kind, cells[donors], mean, deviation, share)
-
-
-def _width(evaluator: Evaluator) -> int:
-    codec = evaluator.estimator.codec_
-    return len(codec.classes) if evaluator.is_classes else codec.n_targets
 
 
 def _donors(cells: npt.NDArray[Any], kind: str, n_values: int) -> npt.NDArray[np.intp]:
