@@ -234,12 +234,34 @@ class BagTraining:
             trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
         return trainer
 
+    @torch.no_grad()
     def _frozen(self, recipe: Recipe, trained: Trained, group: list[int]) -> list[FittedMember]:
+        """Turn solved heads into ordinary output layers, on all rows if asked to."""
         is_new = not self.start_from
         if recipe.scheme == "plain" and is_new:  # a solved head fits no worse than a constant
             warn_of_rise(trained, recipe.config.max_lr)
-        chosen = [self.members[k] for k in group]
-        return _freeze(recipe, self.rows, trained, chosen, self.valid)
+        nets, rows = trained.nets.eval(), self.rows
+        own = Group(nets, LinearHead.of(trained.coef, trained.intercept).eval())
+        found = []
+        for k, member in enumerate(self.members[turn] for turn in group):
+            lam = dof = left = None
+            backbone = nets.backbone.member(k)
+            if isinstance(nets.head, TikhonovHead):
+                lam = float(nets.head.lam[k])
+                index = torch.cat([member.valid, member.train])[:MOST_REFIT]
+                if not recipe.refit_head:  # one minibatch, enough to read the capacity
+                    index = member.train[: recipe.config.batch_size]
+                hidden = outputs_of(backbone, rows.x[index])
+                fit, dof, left = solve_rows(
+                    hidden, rows, index, lam, fit_intercept=recipe.fit_intercept
+                )
+            held = held_out(recipe, rows, trained, k, member, self.valid, left, backbone)
+            if lam is not None and recipe.refit_head:
+                own.output.weight[k], own.output.bias[k] = fit.coef, fit.intercept
+            best = trained.best_step[k], trained.best_score[k]
+            history = trained.histories[k]
+            found.append(FittedMember(own, k, lam, dof, history, *best, member, held, left))
+        return found
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
@@ -341,41 +363,3 @@ def solved_share(recipe: Recipe, member: FittedMember, n_rows: int) -> float:
         n_solved = train_rows + valid if recipe.refit_net else train_rows
         n_solved = min(n_solved, recipe.config.batch_size)
     return n_solved / n_rows
-
-
-@torch.no_grad()
-def _freeze(
-    recipe: Recipe,
-    rows: Rows,
-    trained: Trained,
-    members: Sequence[MemberRows],
-    valid: Rows | None,
-) -> list[FittedMember]:
-    """Turn solved heads into ordinary output layers, on all rows if asked to."""
-    nets = trained.nets.eval()
-    output = LinearHead.of(trained.coef, trained.intercept)
-    found = []
-    for k, member in enumerate(members):
-        lam = dof = left = None
-        backbone = nets.backbone.member(k)
-        if isinstance(nets.head, TikhonovHead):
-            lam = float(nets.head.lam[k])
-            index = torch.cat([member.valid, member.train])[:MOST_REFIT]
-            if not recipe.refit_head:  # one minibatch, enough to read the capacity
-                index = member.train[: recipe.config.batch_size]
-            hidden = outputs_of(backbone, rows.x[index])
-            fit, dof, left = solve_rows(
-                hidden, rows, index, lam, fit_intercept=recipe.fit_intercept
-            )
-        held = held_out(recipe, rows, trained, k, member, valid, left, backbone)
-        if lam is not None and recipe.refit_head:
-            output.weight[k], output.bias[k] = fit.coef, fit.intercept
-        found.append((lam, dof, left, held))
-    group = Group(nets, output.eval())
-    return [
-        FittedMember(
-            group, k, lam, dof, trained.histories[k], trained.best_step[k], trained.best_score[k],
-            member, held_out=held, left_out=left,
-        )
-        for k, (member, (lam, dof, left, held)) in enumerate(zip(members, found, strict=True))
-    ]  # fmt: skip
