@@ -37,7 +37,6 @@ from adacap.estimators.fitting import Recipe
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     feature_names,
-    grids_of,
     member_seeds,
     read_input,
     refuse_other_shape,
@@ -398,7 +397,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         """How one kind of net is trained, by settings of one net."""
         told = self._parameters
         optimizer, scheduler = optimizer_pair(told["optimizer"])
-        limit, lam = settings.time_limit, settings.lambda_init
+        limit = settings.time_limit
         config = TrainingConfig(
             max_iter=settings.max_iter,
             max_lr=settings.max_lr,
@@ -410,7 +409,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         )
         told_net, backbone = told["architecture"], self._backbone_spec(settings)
         scheme = settings.scheme.removesuffix("-mse")
-        grid, starts = grids_of(lam)
         return Recipe(
             backbone=backbone,
             factory=told_net if callable(told_net) else None,
@@ -419,9 +417,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             score=codec.score(settings.select_by or "loss"),
             mlr_form="absolute_gap" if scheme.endswith("-gap") else "difference",
             n_permutations=settings.n_permutations,
-            lambda_init="max_sensitivity" if isinstance(lam, tuple) else lam,
-            grid=grid,
-            starts=starts,
+            lambda_init=settings.lambda_init,
             fit_intercept=settings.fit_intercept,
             refit_head=settings.refit != "none",
             refit_net=settings.refit == "net",

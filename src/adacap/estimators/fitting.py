@@ -18,6 +18,7 @@ from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
 from adacap.estimators.bag import FittedMember, Group, encoded, gather, regroup
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
+from adacap.estimators.inputs import grids_of
 from adacap.estimators.starts import Initialise
 from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
@@ -52,8 +53,7 @@ class Recipe:
     score: str
     mlr_form: MLRForm
     n_permutations: int
-    lambda_init: float | str
-    grid: Tensor
+    lambda_init: float | str | tuple[float, ...]
     fit_intercept: bool
     refit_head: bool
     refit_net: bool
@@ -61,7 +61,6 @@ class Recipe:
     dither: Dither | None = None
     initialise: Initialise | None = None
     objective: str | None = None  # loss that training minimises, where it is another
-    starts: Tensor | None = None  # of λ, one for each step of the grid, if not its middle
 
     @property
     def trained_loss(self) -> str:
@@ -303,8 +302,9 @@ def probe(backbone: Backbone | Stacked, x: Tensor) -> Tensor:
 @torch.no_grad()
 def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tensor:
     """λ of every net on its first minibatch, by rule or as given."""
-    if not isinstance(recipe.lambda_init, str):
+    if not isinstance(recipe.lambda_init, str | tuple):
         return float(recipe.lambda_init)
+    grid, values = grids_of(recipe.lambda_init)
     batch = next(data.batches(recipe.config.batch_size))
     hidden = nets.eval().backbone(batch.x)
     if n_bad := int((~hidden.isfinite()).sum()):
@@ -321,11 +321,11 @@ def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tens
             labels = stack_labels(labels[:, 0], index.to(labels.device))
         starts.append(
             initial_lambda(
-                hidden[k], labels, recipe.grid.to(hidden.device),
+                hidden[k], labels, grid.to(hidden.device),
                 loss=recipe.trained_loss, form=recipe.mlr_form,
                 sample_weight=None if batch.weight is None else batch.weight[k],
                 fit_intercept=recipe.fit_intercept,
-                values=recipe.starts,
+                values=values,
             )
         )  # fmt: skip
     return torch.stack(starts)
