@@ -135,7 +135,7 @@ def compare_quickly(
             outputs[name] = out_of_fold(frozen, own, fold, k).numpy()
             kernel = fitted if name == "kernel" else kernel
         codes = fold.numpy().astype(np.intp)
-        found.append(_errors(outputs, _scored(targets, loss), codes, loss))
+        found.append(_errors(outputs, data.shares.double().numpy(), codes, loss))
         first = first or (outputs, codes, data.train_rows(0).numpy(), ratio, kernel)
     assert first is not None
     errors = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
@@ -169,12 +169,6 @@ def _strata(targets: Tensor, loss: str) -> Codes | None:
         return None
     codes = targets[:, 0] > 0 if loss == "bce" else targets.argmax(1)
     return np.asarray(codes.numpy()).astype(np.intp)
-
-
-def _scored(targets: Tensor, loss: str) -> Floats:
-    """Targets in the form errors need: classes as shares of 0 and 1."""
-    coded = (targets + 1) / 2 if loss == "bce" else targets
-    return np.asarray(coded.double().numpy())
 
 
 def _errors(

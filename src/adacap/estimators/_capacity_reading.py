@@ -15,10 +15,11 @@ from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
 from adacap.core.mlr import constant_fit
 from adacap.estimators.bag import FittedMember
 from adacap.estimators.capacity import Capacity, MemberCapacity
-from adacap.estimators.fitting import Recipe, Rows, solved_share
+from adacap.estimators.fitting import Recipe, solved_share
 from adacap.estimators.held_out import (
     N_PERMUTATIONS,
     Evidence,
+    Rows,
     _pool,
     pooled_residuals,
     same_permutations,

@@ -28,7 +28,7 @@ from adacap.tables.readings import check_read_text
 from adacap.tables.table import Table, read_table, read_texts
 from adacap.tables.telling import tell_column
 
-__all__ = ["POLICIES", "TableEncoder"]
+__all__ = ["TableEncoder"]
 
 _LARGEST = float(np.finfo(np.float32).max)
 

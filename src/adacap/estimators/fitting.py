@@ -35,7 +35,7 @@ from adacap.training.resuming import UpTo, resumed
 from adacap.training.threads import one_thread
 from adacap.training.trouble import warn_of_rise
 
-__all__ = ["BagTraining", "FittedMember", "Recipe", "Rows", "probe", "solved_share"]
+__all__ = ["BagTraining", "Recipe", "probe", "solved_share"]
 
 _MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
 _MOST_ALONE = 100_000  # of those, up to which two threads wait more than they compute

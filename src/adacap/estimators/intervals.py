@@ -25,9 +25,7 @@ from adacap.estimators.blending import Part, blend_module
 from adacap.estimators.bounds import (
     Depends,
     Errors,
-    IntervalMethod,
     PredictedRows,
-    WidthMethod,
     check_shares,
     describe,
     interval_of,
@@ -48,9 +46,8 @@ from adacap.estimators.targets import RegressionCodec
 from adacap.nn.predictors import Frozen
 
 __all__ = [
-    "LOO_INFLATION", "Errors", "FoldErrors", "IntervalData", "IntervalMethod", "WidthMethod",
-    "by_group", "errors_of", "fold_errors", "fold_module", "fresh_errors", "interval",
-    "later_errors", "quantiles", "scale_of_rows",
+    "LOO_INFLATION", "FoldErrors", "IntervalData", "by_group", "errors_of", "fold_errors",
+    "fold_module", "fresh_errors", "interval", "later_errors", "quantiles", "scale_of_rows",
 ]  # fmt: skip
 
 FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member

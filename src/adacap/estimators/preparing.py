@@ -19,7 +19,7 @@ from adacap.estimators.dependence import (
     read_dependence,
 )
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.fitting import Rows
+from adacap.estimators.held_out import Rows
 from adacap.estimators.inputs import (
     as_input,
     device_of,

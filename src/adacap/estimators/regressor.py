@@ -20,12 +20,11 @@ from adacap.estimators._base import (
     OptimizerPair,
     RandomState,
 )
+from adacap.estimators.bounds import IntervalMethod, WidthMethod
 from adacap.estimators.constraints import REGRESSOR
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.intervals import (
     IntervalData,
-    IntervalMethod,
-    WidthMethod,
     errors_of,
     fresh_errors,
     interval,
