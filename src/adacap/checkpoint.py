@@ -313,13 +313,10 @@ class Checkpoint:
                 "writes none. Remove it or name another file."
             )
         elif self.path.stat().st_size:
-            self._read()
-
-    def _read(self) -> None:
-        try:
-            self._parts = read(self.path)
-        except (BadCheckpoint, OSError) as error:
-            self._warn_damaged(f"{error}")
+            try:
+                self._parts = read(self.path)
+            except (BadCheckpoint, OSError) as error:
+                self._warn_damaged(f"{error}")
 
     def _warn_damaged(self, why: str) -> None:
         warn_caller(

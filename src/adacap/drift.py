@@ -176,11 +176,8 @@ def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shif
         return Shift(0.0, 1.0)
     share = np.searchsorted(np.sort(values), grid, side="right") / len(values)
     gap = float(np.abs(share - below).max())
-    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(_both(n, len(values))))))
-
-
-def _both(n: float, m: float) -> float:
-    return n * m / (n + m)
+    m = len(values)
+    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(n * m / (n + m)))))
 
 
 def level_test(before: Floats, now: Floats) -> Shift:

@@ -228,7 +228,7 @@ def dependent_hold_out(
         held = _drawn_groups(dependence.group, share, strata, rng)
         train = ~held
     if dependence.time is not None:
-        later = dependence.time >= _cut(dependence.time, 1 - share)
+        later = dependence.time >= _cuts(dependence.time, np.array([1 - share]))[0]
         held, train = held & later, train & ~later
     if train.sum() < 2 or not held.any():
         return np.arange(n_rows), np.arange(0)
@@ -257,11 +257,6 @@ def _counts(group: Index, strata: Index | None) -> Floats:
     found = np.zeros((int(group.max()) + 1, int(classes.max()) + 1))
     np.add.at(found, (group, classes), 1.0)
     return found
-
-
-def _cut(time: Index, share: float) -> int:
-    """The time that starts the later part, so that about a share of the rows is earlier."""
-    return int(_cuts(time, np.array([share]))[0])
 
 
 def _cuts(time: Index, shares: Floats) -> Index:
@@ -306,17 +301,14 @@ def dependent_folds(
         return [
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)
         ]
-    parts = [p for p in _blocks(dependence.time, fold, n_folds, most, rng) if _is_usable(*p)]
+    blocks = _blocks(dependence.time, fold, n_folds, most, rng)
+    parts = [(train, valid) for train, valid in blocks if len(train) >= 2 and len(valid) >= 1]
     if len(parts) < 2:
         raise ValueError(
             f"groups and time together leave {len(parts)} folds in which later rows of some groups "
             "can be predicted from earlier rows of others; 2 are needed. Give one of the two."
         )
     return parts
-
-
-def _is_usable(train: Index, valid: Index) -> bool:
-    return len(train) >= 2 and len(valid) >= 1
 
 
 def _blocks(

@@ -17,7 +17,6 @@ from adacap.estimators.preparing import Given
 from adacap.explain.evaluating import Evaluator, row_labels
 from adacap.explain.leaving_out import boosting_moves, kernel_moves, linear_moves, net_moves
 from adacap.explain.training_rows import TrainingRows, training_rows
-from adacap.nn.predictors import Frozen
 from adacap.predictors import Kernel, Linear, SymmetricTrees
 from adacap.text import table_lines
 
@@ -176,19 +175,15 @@ def _moves(estimator: Any, part: Part, x: Tensor, rows: TrainingRows) -> Tensor 
     """Moves ``(m, n, c)`` of the outputs of one member; None where it is not solved."""
     if part.frozen is None:
         return _bag_moves(estimator, part, x, rows)
-    if estimator.codec_.loss != "rmse" and not isinstance(part.frozen.predictor, Kernel):
+    if isinstance(part.frozen.predictor, Kernel):
+        return kernel_moves(part.frozen, x, rows)
+    if estimator.codec_.loss != "rmse":
         return None
-    return _frozen_moves(estimator, part.frozen, x, rows)
-
-
-def _frozen_moves(estimator: Any, frozen: Frozen, x: Tensor, rows: TrainingRows) -> Tensor | None:
-    if isinstance(frozen.predictor, Kernel):
-        return kernel_moves(frozen, x, rows)
-    if isinstance(frozen.predictor, Linear):
-        return linear_moves(frozen, x, rows)
-    if isinstance(frozen.predictor, SymmetricTrees):
-        budget = BUDGETS.get(estimator.settings_.quality)
-        return None if budget is None else boosting_moves(frozen, x, rows, budget.boosting)
+    if isinstance(part.frozen.predictor, Linear):
+        return linear_moves(part.frozen, x, rows)
+    budget = BUDGETS.get(estimator.settings_.quality)
+    if isinstance(part.frozen.predictor, SymmetricTrees) and budget is not None:
+        return boosting_moves(part.frozen, x, rows, budget.boosting)
     return None
 
 
