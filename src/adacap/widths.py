@@ -42,8 +42,8 @@ class Widths:
     floor: Floats  # (c,) least f
     shift: Floats  # (c,) mean logarithm of training rows, so that their scale is 1
     slope: Floats  # (K, 2, c): b of each fold
-    knots: Floats  # (m, c) places of increasing u,
-    stretch: Floats  # and h there
+    knots: Floats  # (m, c) values of u, increasing
+    stretch: Floats  # (m, c) h at the knots
 
     def scale(self, outputs: Floats, sizes: Floats) -> Floats:
         """Scale of rows under each fold, from its coded predictions and its f, all (n, K, c)."""

@@ -52,7 +52,7 @@ class LearntWidths:
 def learn_widths(
     x: Tensor, errors: Floats, outputs: Floats, weight: Floats | None, fold: Any
 ) -> tuple[LearntWidths, Floats] | None:
-    """What gives rows (n, d) a scale of their errors, and this (n, c); None if it does not help.
+    """What gives rows (n, d) a scale, and the scale (n, c) of these; None if it does not help.
 
     Errors and outputs (n, c) are out of fold and in coded units; so is the scale, of each row by
     the fold that never saw it.

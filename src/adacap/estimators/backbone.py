@@ -34,7 +34,7 @@ class BackboneSpec:
     architecture: Architecture | None  # None for a user's own
     width: int | None = None
     depth: int | None = None
-    factory: str | None = None  # qualified name of the user's function, which a file needs
+    factory: str | None = None  # qualified name of the user's function, to tell what a file needs
 
     @classmethod
     def resolve(

@@ -36,8 +36,8 @@ _DRAWS = 20  # of groups to hold out, of which the one with the best shares of c
 class Dependence:
     """Groups and times of rows."""
 
-    group: Index | None = None  # 0, 1, ... in arbitrary order
-    time: Index | None = None  # rank of each row; equal times are equal
+    group: Index | None = None  # (n,) numbers from 0, in arbitrary order
+    time: Index | None = None  # (n,) ranks; equal times are equal
 
     def take(self, index: Any) -> Dependence:
         """Those of some rows, renumbered without gaps."""

@@ -72,7 +72,7 @@ def steps_for(estimator: Any) -> list[Callback]:
 
 
 class SklearnSteps(Callback):
-    """Every training step is a task of scikit-learn's; a callback that returns True ends it all."""
+    """Each training step is a task of scikit-learn; a callback that returns True ends training."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

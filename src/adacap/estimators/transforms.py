@@ -39,9 +39,9 @@ class TargetTransform:
     shift: float = 0.0  # added before the transform
     unit: float = 1.0  # divisor; for the logarithm 1 or -1
     power: float = 1.0  # of Yeo-Johnson, between 0 and 2; 1 changes nothing
-    low: float = 0.0  # end of the range of transformed predictions:
-    high: float = 0.0  # this is that of the targets, and a little more
-    errors: tuple[float, ...] = (0.0,)  # quantiles of those out of fold, transformed
+    low: float = 0.0  # transformed predictions are clipped to this range,
+    high: float = 0.0  # that of the targets and a little more
+    errors: tuple[float, ...] = (0.0,)  # quantiles of errors out of fold, in transformed units
 
     def apply(self, y: Floats) -> Floats:
         """Transformed targets; what the logarithm cannot take is moved to its edge."""

@@ -25,7 +25,7 @@ def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) ->
     known, under independence. It needs no labels, and shows what drives predictions, not how good
     they are.
 
-    One of each of the user's columns, not negative, of sum 1; zeros where no column moves anything.
+    Shares of the user's columns are not negative, of sum 1; zeros where no column moves anything.
     """
     found = np.zeros(len(evaluator.names))
     if not evaluator.blocks or len(encoded) < 2:

@@ -75,7 +75,7 @@ class Blended:
     fold: Tensor  # (n,) that each row was held out in; -1 for none
     nets: tuple[FittedMember, ...]  # of the first member of nets, whether it has weight or not
     kernel: TrainedMember | None = None
-    final: Tensor | None = None  # that the models which predict leave rows out of, if another
+    final: Tensor | None = None  # (n,) that the models which predict leave a row out of, if another
 
     @property
     def predicting_fold(self) -> Tensor:
