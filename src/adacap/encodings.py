@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.exceptions import suggest
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _fit_ranks(X: Floats, weight: Floats) -> FittedEncoding:
     return FittedEncoding(Ranks(X.shape[1], len(arrays["column"])), _narrow(arrays))
 
 
-def _spread(column: _Column, most: int) -> npt.NDArray[np.intp]:
+def _spread(column: _Column, most: int) -> Index:
     """Values to keep as knots: the ends, and those nearest to evenly spaced ranks."""
     wanted = np.linspace(column.middle[0], column.middle[-1], most)
     found = np.searchsorted(column.middle, wanted).clip(0, len(column.values) - 1)

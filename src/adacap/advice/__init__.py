@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from adacap._typing import Index
 from adacap.advice.facts import (
     Fact,
     blend_with_facts,
@@ -211,14 +212,14 @@ def _refuse(table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
         raise ValueError(f"{told} If these are numbers, correct how they are written.")
 
 
-def _drawn(n_rows: int, seed: int) -> npt.NDArray[np.intp]:
+def _drawn(n_rows: int, seed: int) -> Index:
     if n_rows <= _MOST_ROWS:
         return np.arange(n_rows)
     rng = np.random.default_rng([seed, 23])
     return np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
 
 
-def _dependence(groups: Any, time: Any, n_rows: int, rows: npt.NDArray[np.intp]) -> Any:
+def _dependence(groups: Any, time: Any, n_rows: int, rows: Index) -> Any:
     """Groups and times of the rows that are looked at, which can be split; None without any."""
     found = read_dependence(groups, time, n_rows)
     if found is None:

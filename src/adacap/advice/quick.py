@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
 from adacap.estimators.blending import out_of_fold
@@ -34,7 +33,6 @@ from adacap.nn.predictors import EncodingModule, Frozen
 
 __all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "repeats_for"]
 
-Codes = npt.NDArray[np.intp]
 
 KINDS = ("adacap", "linear", "trees")
 ADACAP = ("kernel", "boosting", "ridge", "ridge:bins")  # what the stand-in of AdaCap blends
@@ -60,8 +58,8 @@ class Quick:
 
     errors: Mapping[str, Floats]  # RMSE of coded y or log-loss, by member and split
     outputs: Mapping[str, Floats]  # (n, c) out of fold, of the first repetition
-    fold: Codes  # (n,) in it; -1 for none
-    first: Codes  # rows that its first fold trains on
+    fold: Index  # (n,) in it; -1 for none
+    first: Index  # rows that its first fold trains on
     test_ratio: float  # rows held out per row trained on
     kernel: Any  # a FittedKernel
     seconds: float  # of this thread, whatever else the machine was doing
@@ -119,7 +117,7 @@ def compare_quickly(
     n_repeats = 1 if _is_one_split(dependence) else n_repeats
     encoded = {"": x, "bins": EncodingModule(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
-    first: tuple[dict[str, Floats], Codes, Codes, float, Any] | None = None
+    first: tuple[dict[str, Floats], Index, Index, float, Any] | None = None
     for repeat in range(n_repeats):
         fold, trains, ratio = _folds(len(x), _strata(targets, loss), seed + repeat, dependence)
         k = int(fold.max()) + 1
@@ -151,7 +149,7 @@ def _is_one_split(dependence: Dependence | None) -> bool:
 
 
 def _folds(
-    n_rows: int, strata: Codes | None, seed: int, dependence: Dependence | None
+    n_rows: int, strata: Index | None, seed: int, dependence: Dependence | None
 ) -> tuple[Tensor, Tensor | None, float]:
     """Fold of each row, rows that each trains on if not all others, and held-out rows per row."""
     rng = np.random.default_rng([seed, 22])
@@ -164,7 +162,7 @@ def _folds(
     return fold, trains, ratio
 
 
-def _strata(targets: Tensor, loss: str) -> Codes | None:
+def _strata(targets: Tensor, loss: str) -> Index | None:
     if loss == "rmse":
         return None
     codes = targets[:, 0] > 0 if loss == "bce" else targets.argmax(1)
@@ -172,7 +170,7 @@ def _strata(targets: Tensor, loss: str) -> Codes | None:
 
 
 def _errors(
-    outputs: Mapping[str, Floats], targets: Floats, fold: Codes, loss: str
+    outputs: Mapping[str, Floats], targets: Floats, fold: Index, loss: str
 ) -> dict[str, Floats]:
     """Error of each member and of the blend, fold by fold.
 
@@ -196,7 +194,7 @@ def _error(outputs: Floats, targets: Floats, loss: str) -> float:
     return log_loss(outputs, targets)
 
 
-def _blend(members: Sequence[Floats], targets: Floats, fold: Codes, loss: str) -> Floats:
+def _blend(members: Sequence[Floats], targets: Floats, fold: Index, loss: str) -> Floats:
     """Outputs of the blend, each fold with the weights that the other folds give."""
     stacked = np.stack(members)
     found = np.zeros_like(members[0])

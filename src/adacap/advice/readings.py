@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.advice.quick import Quick
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
@@ -72,7 +72,7 @@ def memorisation(quick: Quick, x: Tensor, targets: Tensor, loss: str) -> Memoris
     return Memorisation(true, permuted, permuted - true, permutation_p_value(losses))
 
 
-def far_values(values: Floats) -> npt.NDArray[np.intp]:
+def far_values(values: Floats) -> Index:
     """Places of values more than ten interquartile ranges from the quartiles.
 
     Examples

@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import nn
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.architectures import Architecture
 from adacap.checkpoint import Checkpoint
 from adacap.estimators._capacity_reading import read_capacity
@@ -383,7 +383,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
 
     def _fresh(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Floats, Floats, Floats | None, npt.NDArray[np.intp]]:
+    ) -> tuple[Floats, Floats, Floats | None, Index]:
         """Outputs, coded y and weights of rows that ``fit`` did not see, and which rows count."""
         check_is_fitted(self)
         refuse_seen(self, X, y)

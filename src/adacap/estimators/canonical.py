@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.tables.columns import ROUNDING
 from adacap.tables.table import Table
 
 __all__ = ["Arrangement", "arrange"]
 
-Index = npt.NDArray[np.intp]
 
 _KINDS = ("numeric", "boolean", "categorical", "datetime")
 _MISSING = 2.0  # where present cells are between 0 and 1

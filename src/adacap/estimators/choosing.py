@@ -16,9 +16,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.blending import out_of_fold
-from adacap.estimators.canonical import Index
 from adacap.estimators.dependence import Dependence, dependent_folds
 from adacap.estimators.rows import folds_as_arrays
 from adacap.estimators.targets import RegressionCodec

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
-from adacap.estimators.canonical import Index
+from adacap._typing import Floats, Index
 from adacap.estimators.rows import MergedRows, merge_rows, row_keys, with_mean_one
 from adacap.tables.columns import is_missing, read_column
 from adacap.tables.readings import find_reading

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.choosing import choose_transforms
 from adacap.estimators.dependence import (
     Dependence,
@@ -57,14 +57,14 @@ class Samples:
     table: Table
     y: npt.NDArray[Any]  # (n,) or (n, c), as the user gave it
     weight: Floats | None  # None if all are 1
-    origin: npt.NDArray[np.intp]  # the first row of the user's table that each stands for
+    origin: Index  # the first row of the user's table that each stands for
     sample_shape: tuple[int, ...] | None  # where it is not a row of a table
     n_given: int  # rows of the user's table
     columns: tuple[int, ...] = ()  # in an order that depends on content alone
     sign: Floats | None = None  # -1 for a regression target whose sign is flipped
     dependence: Dependence | None = None
 
-    def take(self, index: npt.NDArray[np.intp]) -> Samples:
+    def take(self, index: Index) -> Samples:
         """Some of the rows."""
         return replace(
             self,
@@ -127,7 +127,7 @@ class Prepared:
     valid: Rows | None  # given by the caller to choose iterations on
     aside: Rows | None  # used neither in training nor for any choice
     samples: Samples  # those of ``rows``
-    strata: npt.NDArray[np.intp] | None  # class of each row
+    strata: Index | None  # class of each row
     codec: Codec
     encoder: TableEncoder
     samples_aside: Samples | None = None  # those of ``aside``
@@ -253,9 +253,7 @@ class Preparation:
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
 
-    def _set_aside(
-        self, samples: Samples, seed: int, is_warm_start: bool
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _set_aside(self, samples: Samples, seed: int, is_warm_start: bool) -> tuple[Index, Index]:
         """Rows to train with, and rows that nothing uses before the nets are done."""
         if is_warm_start and self._calibration_share > 0:
             raise ValueError(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
-from adacap.estimators.canonical import Index, arrange
+from adacap._typing import Floats, Index
+from adacap.estimators.canonical import arrange
 from adacap.exceptions import did_you_mean
 from adacap.tables.table import Table
 

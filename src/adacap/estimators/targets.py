@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
 from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked
@@ -302,7 +302,7 @@ class ClassCodec:
         one_hot: Floats = np.eye(len(self.classes))[index]
         return one_hot
 
-    def strata(self, coded: Floats) -> npt.NDArray[np.intp]:
+    def strata(self, coded: Floats) -> Index:
         """Class index of each row, so that a hold-out keeps the class shares."""
         return (coded[:, 0] > 0).astype(np.intp) if coded.shape[1] == 1 else coded.argmax(1)
 
@@ -353,7 +353,7 @@ def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:
         )
 
 
-def _shown(rows: npt.NDArray[np.intp], most: int = 5) -> str:
+def _shown(rows: Index, most: int = 5) -> str:
     more = ", ..." if len(rows) > most else ""
     return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:most]))}{more}"
 

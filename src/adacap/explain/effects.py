@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.exceptions import suggest
 from adacap.explain.evaluating import Evaluator, Matrix, cells_of
 from adacap.explain.interactions import Interaction, interactions
@@ -218,7 +218,7 @@ def _effect(
     return Effect(evaluator.names[j], kind, cells[donors], mean, deviation, share)
 
 
-def _donors(cells: npt.NDArray[Any], kind: str, n_values: int) -> npt.NDArray[np.intp]:
+def _donors(cells: npt.NDArray[Any], kind: str, n_values: int) -> Index:
     """Rows whose value of the column is tried, in the order of values, a missing one last."""
     listed = cells.tolist()
     missing = np.array([v is None or v != v for v in listed], dtype=np.bool_)

@@ -11,7 +11,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.blending import BUDGETS, Part
 from adacap.estimators.preparing import Given
 from adacap.explain.evaluating import Evaluator, row_labels
@@ -49,7 +49,7 @@ class Influence:
 
     values: Floats
     labels: npt.NDArray[Any]
-    positions: npt.NDArray[np.intp]
+    positions: Index
     new_labels: npt.NDArray[Any]
     share: float
     members: dict[str, bool]
@@ -59,7 +59,7 @@ class Influence:
         order = self._order(row)[:k]
         return [(_plain(self.labels[i]), _plain(self.values[row, i])) for i in order]
 
-    def _order(self, row: int) -> npt.NDArray[np.intp]:
+    def _order(self, row: int) -> Index:
         size = np.abs(self.values[row]).reshape(len(self.labels), -1).sum(1)
         return np.argsort(-size, kind="stable")
 

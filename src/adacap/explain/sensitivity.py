@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.explain.evaluating import Evaluator, Matrix
 
 __all__ = ["sensitivity", "shares_of"]
@@ -60,7 +59,7 @@ def _n_rows(n_columns: int) -> int:
     return int(np.clip(_MOST_EVALUATED // (n_columns + 1), _LEAST_ROWS, _MOST_ROWS))
 
 
-def _elsewhere(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def _elsewhere(n: int, rng: np.random.Generator) -> Index:
     """Another row for every row: a random order, moved on by one."""
     order = rng.permutation(n)
     found = np.empty(n, dtype=np.intp)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from adacap._typing import Index
 from adacap.estimators.inputs import member_seeds
 from adacap.estimators.preparing import Given
 from adacap.estimators.targets import ClassCodec
@@ -27,7 +28,7 @@ class TrainingRows:
     weight: Tensor  # (n,), in float64
     fold: npt.NDArray[np.int32] | None  # (n,) that each was held out in
     labels: npt.NDArray[Any]  # the user's label of the first row that each stands for
-    positions: npt.NDArray[np.intp]  # its position in the user's table, from 0
+    positions: Index  # its position in the user's table, from 0
 
 
 def training_rows(estimator: Any, given: Given) -> TrainingRows:

@@ -27,13 +27,10 @@ def fit_linear(data: FoldData) -> tuple[Linear, dict[str, Tensor]]:
     >>> fit_linear(data)[1]["weight"].flatten().round(decimals=1)
     tensor([3., 3.], dtype=torch.float64)
     """
-    weights, offsets = zip(*(_fit(data, k) for k in range(data.k)), strict=True)
+    fit = _ridge if data.loss == "rmse" else _logistic
+    weights, offsets = zip(*(fit(data, k) for k in range(data.k)), strict=True)
     predictor = Linear(data.k, data.x.shape[1], data.targets.shape[1])
     return predictor, {"weight": torch.stack(weights), "bias": torch.stack(offsets)}
-
-
-def _fit(data: FoldData, k: int) -> tuple[Tensor, Tensor]:
-    return _ridge(data, k) if data.loss == "rmse" else _logistic(data, k)
 
 
 def _logistic(data: FoldData, k: int) -> tuple[Tensor, Tensor]:

@@ -14,8 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_X_y
 
-from adacap._typing import Floats
-from adacap.model_selection.labels import Index
+from adacap._typing import Floats, Index
 from adacap.model_selection.losses import Loss
 from adacap.model_selection.spectrum import decompose
 

@@ -11,13 +11,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 
 __all__ = ["DistinctRows", "LabelSets", "as_generator", "draw_orders", "make_sets", "merge"]
-
-Index = npt.NDArray[np.intp]
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

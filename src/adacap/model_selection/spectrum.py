@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adacap._typing import Floats
-from adacap.model_selection.labels import Index, make_sets
+from adacap._typing import Floats, Index
+from adacap.model_selection.labels import make_sets
 
 __all__ = ["Spectrum", "decompose", "default_grid"]
 
