@@ -4,6 +4,7 @@ The default dtype is left alone: tests of core ask for float64.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,6 +43,21 @@ def pytest_report_header() -> str:
 def seed() -> int:
     """Seed of every generator in a test; ADACAP_TEST_SEED replaces it."""
     return SEED
+
+
+@pytest.fixture
+def run_guide() -> Callable[[str], tuple[list[str], dict[str, Any]]]:
+    """Runs the Python of a guide from top to bottom: its blocks, and the names it leaves."""
+
+    def run(name: str) -> tuple[list[str], dict[str, Any]]:
+        guide = Path(__file__).parent / "docs" / "guides" / name
+        blocks = re.findall(r"^```python\n(.*?)^```", guide.read_text("utf-8"), re.M | re.S)
+        names: dict[str, Any] = {"__name__": "guide"}
+        for block in blocks:
+            exec(compile(block, str(guide), "exec"), names)
+        return blocks, names
+
+    return run
 
 
 class Clock:

@@ -24,6 +24,7 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make
 from adacap import AdaCapRegressor
 from adacap.core.ridge import Ridge
 from adacap.estimators.blending import BUDGETS, Part, workshop
+from adacap.estimators.preparing import Given
 from adacap.explain.training_rows import TrainingRows, training_rows
 from adacap.members import kernel as kernel_member
 from adacap.predictors import Kernel, Linear
@@ -143,7 +144,7 @@ def moves_by_solving(
 
     The rows are numbers of those that :class:`Influence` lists.
     """
-    rows = training_rows(model, X_train, y_train)
+    rows = training_rows(model, Given(X_train, y_train))
     x = torch.from_numpy(model.encoder_.transform(X))
     whole = outputs_without(model, x, rows, None, kernels)
     scale, mean = float(model.codec_.scale[0]), float(model.codec_.mean[0])

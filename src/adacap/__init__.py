@@ -18,18 +18,9 @@ if TYPE_CHECKING:
     from adacap.nn import TikhonovHead
 
 __all__ = [
-    "AdaCapClassifier",
-    "AdaCapRegressor",
-    "Architecture",
-    "TableEncoder",
-    "TikhonovHead",
-    "__version__",
-    "advise",
-    "check_drift",
-    "load",
-    "make",
-    "mlr_loss",
-]
+    "AdaCapClassifier", "AdaCapRegressor", "Architecture", "TableEncoder", "TikhonovHead",
+    "__version__", "advise", "check_drift", "load", "make", "mlr_loss",
+]  # fmt: skip
 
 _HOME = {
     "AdaCapClassifier": "adacap.estimators",

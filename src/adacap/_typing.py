@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Floats"]
+__all__ = ["Array", "Floats", "Index"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
+Index: TypeAlias = npt.NDArray[np.intp]

@@ -292,10 +292,7 @@ def describe(layers: tuple[Layer, ...]) -> list[dict[str, Any]]:
 def restore(data: Any, *, most: int = 1000) -> tuple[Layer, ...]:
     """Layers from the output of :func:`describe`.
 
-    Raises
-    ------
-    ValueError
-        If the data does not describe layers, or describes more than ``most``.
+    A ``ValueError`` for what does not describe layers, or describes more than ``most``.
 
     Examples
     --------

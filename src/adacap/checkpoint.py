@@ -78,10 +78,7 @@ class Packed(NamedTuple):
 def pack(value: Any) -> Packed:
     """Copy a value that is made of dictionaries, lists, tuples, tensors, numbers and text.
 
-    Raises
-    ------
-    TypeError
-        If there is anything else in it.
+    A ``TypeError`` for anything else.
 
     Examples
     --------
@@ -181,13 +178,7 @@ def begins_as_one(path: Path) -> bool:
 
 
 def read(path: Path) -> dict[str, Part]:
-    """Parts of a file.
-
-    Raises
-    ------
-    BadCheckpoint
-        If it is damaged, or of a version that is not known.
-    """
+    """Parts of a file; a ``BadCheckpoint`` if it is damaged, or of a version that is not known."""
     content = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -299,13 +290,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Checkpoint | None) -> Checkpoint | None:
-        """What ``fit`` was given, opened: a path, a checkpoint or nothing.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """What ``fit`` was given, opened; an ``OutputError`` if the file cannot be written."""
         from adacap.files import check_writable
 
         if given is None:
@@ -328,13 +313,10 @@ class Checkpoint:
                 "writes none. Remove it or name another file."
             )
         elif self.path.stat().st_size:
-            self._read()
-
-    def _read(self) -> None:
-        try:
-            self._parts = read(self.path)
-        except (BadCheckpoint, OSError) as error:
-            self._warn_damaged(f"{error}")
+            try:
+                self._parts = read(self.path)
+            except (BadCheckpoint, OSError) as error:
+                self._warn_damaged(f"{error}")
 
     def _warn_damaged(self, why: str) -> None:
         warn_caller(
@@ -347,18 +329,9 @@ class Checkpoint:
         return list(self._parts.get(self.part, {}).get("seeds", ()))
 
     def begin(self, fingerprint: Mapping[str, str], seeds: Sequence[int]) -> float:
-        """Load what is there, if it belongs to the same fit.
+        """Load what is there, if it belongs to the same fit; the seconds that this has spent.
 
-        Parameters
-        ----------
-        fingerprint : mapping of str to str
-            What the outcome of the fit depends on, each with its value.
-        seeds : sequence of int
-
-        Returns
-        -------
-        float
-            Seconds spent before; 0 for a fit that starts over.
+        ``fingerprint`` names what the outcome of the fit depends on, each with its value.
         """
         old = self._parts.get(self.part)
         if old is not None and (others := _differ(old["fingerprint"], fingerprint)):
@@ -404,10 +377,7 @@ class Checkpoint:
     def put(self, key: str, value: Any, *, now: bool = False) -> None:
         """Keep a piece of work, and write the file if it is time to or has to be now.
 
-        Raises
-        ------
-        TypeError
-            If a file cannot hold it.
+        A ``TypeError`` if a file cannot hold it.
         """
         packed = pack(value)
         with self._lock:

@@ -32,21 +32,10 @@ def least_rows(coverage: float) -> int:
 
 
 def conformal_quantile(errors: Floats, coverage: float, weight: Floats | None = None) -> Floats:
-    """The ``⌈(n + 1)·coverage⌉``-th smallest error of each column.
+    """The ``⌈(n + 1)·coverage⌉``-th smallest of the absolute errors (n, c) of unseen rows, (c,).
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n, c)
-        Absolute errors on rows that the model has not seen.
-    coverage : float
-        Between 0 and 1.
-    weight : ndarray of shape (n,), optional
-        How often each row counts; the row to come counts once.
-
-    Returns
-    -------
-    ndarray of shape (c,)
-        Infinite where there are too few rows, see :func:`least_rows`.
+    ``weight`` says how often each row counts; the row to come counts once. Infinite where there are
+    too few rows, see :func:`least_rows`.
 
     Examples
     --------
@@ -55,7 +44,13 @@ def conformal_quantile(errors: Floats, coverage: float, weight: Floats | None = 
     >>> conformal_quantile(np.arange(1.0, 9.0)[:, None], 0.9)
     array([inf])
     """
-    return np.array([_Sorted(column, weight).quantile(coverage) for column in errors.T])
+    return np.array([_quantile(*_ranked(column, weight), coverage) for column in errors.T])
+
+
+def _quantile(errors: Floats, below: Floats, coverage: float) -> float:
+    one_more = float(below[-1]) + 1
+    place = int(np.searchsorted(below[1:], one_more * coverage - _SLACK * one_more))
+    return float(errors[place]) if place < len(errors) else math.inf
 
 
 def cv_plus(
@@ -71,22 +66,9 @@ def cv_plus(
     The bounds are medians over folds, so that a value outside is outside for at least half of them.
     With one fold it is split conformal prediction.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (m, K, c)
-        ``μ₋ₖ(x)`` of the model trained without fold k.
-    errors : ndarray of shape (n, c)
-        Absolute error of row i under the model trained without its fold, over the scale that this
-        model gives the row.
-    coverage : float
-    weight : ndarray of shape (n,), optional
-        How often each row counts.
-    scale : ndarray of shape (m, K, c), optional
-        ``s₋ₖ(x)``; 1 by default.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (m, c)
+    ``predictions`` (m, K, c) are the ``μ₋ₖ(x)`` of the models trained without fold k, ``scale`` (m,
+    K, c) is their ``s₋ₖ(x)``, 1 by default, ``errors`` (n, c) the absolute error of each row under
+    the model without its fold, over the scale that this gives the row. Bounds are (m, c).
 
     Notes
     -----
@@ -119,19 +101,8 @@ def cv_quantile(
     ``⌈(n + 1)·level⌉``-th smallest error; below one half the ``⌊(n + 1)·level⌋``-th, so that a tail
     is never promised to be thinner than it is.
 
-    Parameters
-    ----------
-    predictions, weight, scale
-        As in :func:`cv_plus`.
-    errors : ndarray of shape (n, c)
-        Target minus prediction, over the scale of the row.
-    level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-        Infinite where there are too few rows.
+    As in :func:`cv_plus`, but errors are signed: target minus prediction, over the scale of the
+    row. Infinite where there are too few rows.
 
     Examples
     --------
@@ -164,19 +135,8 @@ def conformal_set(
     under the models that never saw it, count less than ``coverage·(n + 1)``. With one fold it is
     split conformal prediction.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (m, K, n_classes)
-        How badly each class fits x under the model trained without fold k.
-    errors : ndarray of shape (n,)
-        How badly its own class fits row i, under the model trained without its fold.
-    fold : ndarray of shape (n,)
-    coverage : float
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of bool of shape (m, n_classes)
+    ``scores`` (m, K, n_classes) say how badly each class fits x under the model trained without
+    fold k, ``errors`` (n,) how badly its own class fits row i under that without its fold.
 
     Examples
     --------
@@ -185,42 +145,17 @@ def conformal_set(
     array([[ True,  True, False]])
     """
     below = np.zeros((len(scores), scores.shape[2]))
-    for k, part in enumerate(_parts(errors, fold, weight, scores.shape[1])):
-        below += part.weight_below(scores[:, k])
+    for k in range(scores.shape[1]):
+        at = fold == k
+        own, counts = _ranked(errors[at], None if weight is None else weight[at])
+        below += counts[np.searchsorted(own, scores[:, k], side="left")]
     total = float(len(errors) if weight is None else weight.sum())
     found: npt.NDArray[np.bool_] = below < coverage * (total + 1) * (1 - _SLACK)
     return found
 
 
-class _Sorted:
-    """Sorted errors, and their cumulative weights."""
-
-    def __init__(self, errors: Floats, weight: Floats | None) -> None:
-        order = np.argsort(errors, kind="stable")
-        self.errors = errors[order]
-        ones = np.ones(len(errors)) if weight is None else weight[order]
-        self.below = np.concatenate([[0.0], np.cumsum(ones)])
-
-    @property
-    def total(self) -> float:
-        return float(self.below[-1])
-
-    def rank(self, coverage: float) -> float:
-        """Weight that the errors up to the quantile must have."""
-        return (self.total + 1) * coverage - _SLACK * (self.total + 1)
-
-    def quantile(self, coverage: float) -> float:
-        place = int(np.searchsorted(self.below[1:], self.rank(coverage)))
-        return float(self.errors[place]) if place < len(self.errors) else math.inf
-
-    def weight_below(self, values: Floats) -> Floats:
-        found: Floats = self.below[np.searchsorted(self.errors, values, side="left")]
-        return found
-
-
-def _parts(
-    errors: Floats, fold: npt.NDArray[np.integer], weight: Floats | None, n_folds: int
-) -> list[_Sorted]:
-    """Sorted errors of each fold."""
-    own = [fold == k for k in range(n_folds)]
-    return [_Sorted(errors[at], None if weight is None else weight[at]) for at in own]
+def _ranked(errors: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Sorted errors, and the weight of those below each, that of all at the end."""
+    order = np.argsort(errors, kind="stable")
+    ones = np.ones(len(errors)) if weight is None else weight[order]
+    return errors[order], np.concatenate([[0.0], np.cumsum(ones)])

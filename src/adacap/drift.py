@@ -161,14 +161,8 @@ def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shif
     The largest gap is searched at the stored values only, where the training shares are exact.
     It is never larger than the gap over all values, so the p-value is never too small.
 
-    Parameters
-    ----------
-    grid, below : ndarrays of shape (q,)
-        Values, and the share of training cells at most as large.
-    n : float
-        Training cells.
-    values : ndarray of shape (m,)
-        New cells, without missing ones.
+    ``grid`` (q,) are values and ``below`` the share of the ``n`` training cells at most as large;
+    ``values`` are new cells, without missing ones.
 
     Examples
     --------
@@ -182,22 +176,14 @@ def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shif
         return Shift(0.0, 1.0)
     share = np.searchsorted(np.sort(values), grid, side="right") / len(values)
     gap = float(np.abs(share - below).max())
-    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(_both(n, len(values))))))
-
-
-def _both(n: float, m: float) -> float:
-    return n * m / (n + m)
+    m = len(values)
+    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(n * m / (n + m)))))
 
 
 def level_test(before: Floats, now: Floats) -> Shift:
-    """χ² test of frequencies of levels; the size is the population stability index.
+    """χ² test of the rows of each level; the size is the population stability index.
 
     Levels of few rows are counted together, so that χ² holds.
-
-    Parameters
-    ----------
-    before, now : ndarrays of shape (n_levels,)
-        Rows of each level.
 
     Examples
     --------
@@ -484,18 +470,7 @@ _CHUNK = 2048
 def relative_leverage(model: Any, seen: Seen, encoded: npt.NDArray[Any]) -> Floats | None:
     """Leverage of encoded rows over that which 99 % of the training rows stay below.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    seen : Seen
-        What it keeps of its training rows.
-    encoded : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        Above 1 for rows beyond reach; None where the model keeps nothing to judge by.
+    Above 1 for rows (n, d) beyond reach; None where the model keeps nothing to judge by.
     """
     part = next((one for one in model.blend_ if one.name.startswith("kernel")), None)
     if seen.kernel is not None and part is not None:

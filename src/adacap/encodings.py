@@ -17,21 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.exceptions import suggest
 
 if TYPE_CHECKING:
     from adacap.operations import MemberOperations
 
 __all__ = [
-    "ENCODINGS",
-    "ENCODING_TYPES",
-    "Bins",
-    "Encoding",
-    "FittedEncoding",
-    "Ranks",
-    "fit_encoding",
-]
+    "ENCODINGS", "ENCODING_TYPES", "Bins", "Encoding", "FittedEncoding", "Ranks", "fit_encoding",
+]  # fmt: skip
 
 T = TypeVar("T")
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
@@ -103,20 +97,7 @@ class FittedEncoding(NamedTuple):
 def fit_encoding(
     name: str, X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None = None
 ) -> FittedEncoding:
-    """Fit an encoding to rows.
-
-    Parameters
-    ----------
-    name : {"rank", "bins"}
-        Key of ``ENCODINGS``.
-    X : ndarray of shape (n, d)
-        Finite numbers.
-    sample_weight : ndarray of shape (n,), optional
-        A weight of 2 is the row twice.
-
-    Returns
-    -------
-    FittedEncoding
+    """Fit an encoding, a key of ``ENCODINGS``, to rows (n, d) of finite numbers.
 
     Examples
     --------
@@ -170,7 +151,7 @@ def _fit_ranks(X: Floats, weight: Floats) -> FittedEncoding:
     return FittedEncoding(Ranks(X.shape[1], len(arrays["column"])), _narrow(arrays))
 
 
-def _spread(column: _Column, most: int) -> npt.NDArray[np.intp]:
+def _spread(column: _Column, most: int) -> Index:
     """Values to keep as knots: the ends, and those nearest to evenly spaced ranks."""
     wanted = np.linspace(column.middle[0], column.middle[-1], most)
     found = np.searchsorted(column.middle, wanted).clip(0, len(column.values) - 1)

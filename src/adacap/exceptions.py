@@ -9,25 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
-    "AdaCapError",
-    "DivergenceError",
-    "MissingPackageError",
-    "ModelFileError",
-    "NoFolderError",
-    "NonFiniteError",
-    "NotPositiveDefiniteError",
-    "NumericalWarning",
-    "OutputError",
-    "OutputExistsError",
-    "SignatureError",
-    "UsageError",
-    "did_you_mean",
-    "few_of",
-    "nearest",
-    "need",
-    "refuse_existing",
-    "suggest",
-]
+    "AdaCapError", "DivergenceError", "MissingPackageError", "ModelFileError", "NoFolderError",
+    "NonFiniteError", "NotPositiveDefiniteError", "NumericalWarning", "OutputError",
+    "OutputExistsError", "SignatureError", "UsageError", "did_you_mean", "few_of", "nearest",
+    "need", "refuse_existing", "suggest",
+]  # fmt: skip
 
 
 class AdaCapError(Exception):
@@ -83,10 +69,6 @@ class NumericalWarning(UserWarning):
 
 def refuse_existing(path: str | os.PathLike[str], force: bool = False) -> None:
     """Refuse to replace a file unless asked to; everything that writes a file follows this rule.
-
-    Raises
-    ------
-    OutputExistsError
 
     Examples
     --------

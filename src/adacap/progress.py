@@ -18,22 +18,10 @@ __all__ = ["Steps"]
 class Steps:
     """Progress through many similar steps, on standard error.
 
-    Parameters
-    ----------
-    label : str
-    unit : str, default="rows"
-        What ``done`` counts; "bytes" are shown in kB and MB.
-    total : int, optional
-        Of ``done``, where it is known; else ``update`` needs a share. May change on the way.
-    start : int, default=0
-        Done before a resume; they do not count towards the speed.
-    stream : text stream, optional
-    every_seconds : float, default=5.0
-        Minimum pause between lines without a terminal.
-    leave : bool, default=False
-        Leave the last state on the screen instead of clearing it.
-    show : bool, default=True
-        False prints nothing.
+    ``unit`` is what ``done`` counts; "bytes" are shown in kB and MB. Without a ``total``, which may
+    change on the way, ``update`` needs a share. What was done before a resume, ``start``, does not
+    count towards the speed. Without a terminal lines are ``every_seconds`` apart at least, and
+    ``leave`` keeps the last state on the screen instead of clearing it.
 
     Examples
     --------
@@ -89,16 +77,7 @@ class Steps:
             self.say(self._line(is_last=True))
 
     def update(self, done: int, share: float | None = None, text: str = "") -> None:
-        """Show how many are done.
-
-        Parameters
-        ----------
-        done : int
-        share : float, optional
-            Of the whole, where the total is not known.
-        text : str
-            Shown at the end.
-        """
+        """Show how many are done, or which share of an unknown total, and a text at the end."""
         self._newest = done, share, text
         if self._bar is not None:
             self._show()

@@ -78,11 +78,7 @@ def visible(text: str, kept: str = "") -> str:
     Column names and labels come from files that others wrote: they must not move the cursor, turn
     the direction of a line or look like another name.
 
-    Parameters
-    ----------
-    text : str
-    kept : str, default=""
-        Characters to leave as they are, such as line breaks.
+    Characters of ``kept`` stay as they are, such as line breaks.
 
     Examples
     --------
@@ -103,15 +99,8 @@ def table_lines(
 ) -> list[str]:
     """Aligned columns, one line per row, the titles first; nothing is cut, so it can be searched.
 
-    Parameters
-    ----------
-    columns : sequence of str
-    rows : iterable of sequences of str
-    n_text : int, optional
-        This many columns are aligned left, the others right. By default columns of numbers are
-        aligned right.
-    gap : int, default=3
-        Spaces between columns.
+    ``n_text`` columns are aligned left, the others right; by default columns of numbers are aligned
+    right. Between columns there are ``gap`` spaces.
 
     Examples
     --------

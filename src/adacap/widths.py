@@ -30,19 +30,6 @@ class Widths:
     prediction in coded units, clipped at ±3. h is linear between its knots and constant beyond
     them.
 
-    Attributes
-    ----------
-    power : ndarray of shape (2, c)
-        Weights of trees and prediction; both 0 where all rows of a target have the same width.
-    floor : ndarray of shape (c,)
-        Least f.
-    shift : ndarray of shape (c,)
-        Mean logarithm over the training rows, so that the scale is 1 there.
-    slope : ndarray of shape (K, 2, c)
-        b of each fold.
-    knots, stretch : ndarray of shape (m, c)
-        Places of increasing u, and h there.
-
     Examples
     --------
     >>> one, zero = np.ones(1), np.zeros((2, 1))
@@ -51,27 +38,15 @@ class Widths:
     1.0
     """
 
-    power: Floats
-    floor: Floats
-    shift: Floats
-    slope: Floats
-    knots: Floats
-    stretch: Floats
+    power: Floats  # (2, c) of trees and prediction; both 0 where all rows have one width
+    floor: Floats  # (c,) least f
+    shift: Floats  # (c,) mean logarithm of training rows, so that their scale is 1
+    slope: Floats  # (K, 2, c): b of each fold
+    knots: Floats  # (m, c) values of u, increasing
+    stretch: Floats  # (m, c) h at the knots
 
     def scale(self, outputs: Floats, sizes: Floats) -> Floats:
-        """Scale of rows under each fold.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n, K, c)
-            Coded predictions of the folds.
-        sizes : ndarray of shape (n, K, c)
-            f of the folds.
-
-        Returns
-        -------
-        ndarray of shape (n, K, c)
-        """
+        """Scale of rows under each fold, from its coded predictions and its f, all (n, K, c)."""
         by_trees = np.log(np.maximum(sizes, self.floor))
         z = np.clip(outputs, -FARTHEST, FARTHEST)
         by_level = self.slope[:, 0] * z + self.slope[:, 1] * np.abs(z)

@@ -331,18 +331,26 @@ def coverage(model, X, y):
     return np.mean((bounds[:, 0] <= y) & (y <= bounds[:, 1]))
 
 
-def test_intervals_hold_for_rows_of_groups_that_were_not_seen():
-    """A small version of benchmarks/groups.py, which has the figures."""
-    held = {"groups": [], "random": []}
-    for seed in range(12):
-        X, y, group = groups_with_effects(80, np.random.default_rng(seed))
+def coverages(make_rows, n_fits, n_random):
+    """Of rows of new groups: of so many fits by groups, and of some at random."""
+    by_groups, at_random = [], []
+    for seed in range(n_fits):
+        X, y, group = make_rows(80, np.random.default_rng(seed))
         train = group < 20
         model = AdaCapRegressor(quality=FAST, random_state=seed)
-        for name, given in (("groups", group[train]), ("random", None)):
-            model.fit(X[train], y[train], groups=given)
-            held[name].append(coverage(model, X[~train], y[~train]))
-    assert 0.86 <= np.mean(held["groups"]) <= 0.96
-    assert np.mean(held["random"]) < np.mean(held["groups"]) - 0.08
+        model.fit(X[train], y[train], groups=group[train])
+        by_groups.append(coverage(model, X[~train], y[~train]))
+        if seed < n_random:
+            model.fit(X[train], y[train])
+            at_random.append(coverage(model, X[~train], y[~train]))
+    return by_groups, at_random
+
+
+def test_intervals_hold_for_rows_of_groups_that_were_not_seen():
+    """A small version of benchmarks/groups.py, which has the figures."""
+    by_groups, at_random = coverages(groups_with_effects, 12, 12)
+    assert 0.86 <= np.mean(by_groups) <= 0.96
+    assert np.mean(at_random) < np.mean(by_groups) - 0.08
 
 
 def repeated_measures(n_subjects, rng):
@@ -357,17 +365,9 @@ def repeated_measures(n_subjects, rng):
 
 
 def test_intervals_hold_for_repeated_measures_of_new_subjects():
-    held = {"groups": [], "random": []}
-    for seed in range(60):
-        X, y, subject = repeated_measures(80, np.random.default_rng(seed))
-        train = subject < 20
-        model = AdaCapRegressor(quality=FAST, random_state=seed)
-        for name, given in (("groups", subject[train]), ("random", None)):
-            if name == "groups" or seed < 20:
-                model.fit(X[train], y[train], groups=given)
-                held[name].append(coverage(model, X[~train], y[~train]))
-    assert 0.88 <= np.mean(held["groups"]) <= 0.93
-    assert np.mean(held["random"]) < np.mean(held["groups"][:20]) - 0.05
+    by_groups, at_random = coverages(repeated_measures, 60, 20)
+    assert 0.88 <= np.mean(by_groups) <= 0.93
+    assert np.mean(at_random) < np.mean(by_groups[:20]) - 0.05
 
 
 def test_intervals_hold_for_later_rows_of_a_table_that_drifts():

@@ -1,6 +1,5 @@
 """The guide's code runs as printed, and its table is the one that the records give."""
 
-import re
 import runpy
 from pathlib import Path
 
@@ -15,14 +14,11 @@ def study():
     return runpy.run_path(str(ROOT / "benchmarks" / "coverage.py"), run_name="coverage")
 
 
-def test_code_of_the_guide_runs(capsys):
-    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) == 6
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(GUIDE), "exec"), namespace)
+def test_code_of_the_guide_runs(run_guide, capsys):
+    blocks, names = run_guide("intervals.md")
     printed = capsys.readouterr().out
-    assert 0.8 < namespace["held"] <= 1
+    assert len(blocks) == 6
+    assert 0.8 < names["held"] <= 1
     assert "method='cv+' needs a model per fold" in printed
     assert "expected calibration error" in printed
 

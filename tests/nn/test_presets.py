@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from adacap.architectures import Architecture
+from adacap.exceptions import suggest
 from adacap.layers import Dense, Residual
 from adacap.nn import Backbone
-from adacap.nn.presets import ARCHITECTURES, PRESETS, SCHEMES, ArchitectureSpec, suggest
+from adacap.nn.presets import ARCHITECTURES, PRESETS, SCHEMES, ArchitectureSpec
 
 # name: backbone, blocks, width, iterations, epochs, batch size, max lr, seconds
 TABLE = {

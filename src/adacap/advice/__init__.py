@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from adacap._typing import Index
 from adacap.advice.facts import (
     Fact,
     blend_with_facts,
@@ -189,16 +190,12 @@ def _task_of(y: Any, labels: npt.NDArray[Any], task: str) -> tuple[bool, str]:
     """Whether a target holds classes, and why it is taken so."""
     if task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be auto, regression or classification, got {task!r}.")
-    _refuse_several(labels)
+    if labels.ndim > 1 and labels.shape[1] > 1:
+        raise ValueError(f"advise looks at one target at a time, got y of shape {labels.shape}.")
     if task != "auto":
         return task == "classification", "as asked for"
     held = what_y_holds(y)
     return held.task == "classification", held.why("task='{task}'")
-
-
-def _refuse_several(y: npt.NDArray[Any]) -> None:
-    if y.ndim > 1 and y.shape[1] > 1:
-        raise ValueError(f"advise looks at one target at a time, got y of shape {y.shape}.")
 
 
 def _refuse(table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
@@ -215,14 +212,14 @@ def _refuse(table: Table, y: npt.NDArray[Any], is_class: bool) -> None:
         raise ValueError(f"{told} If these are numbers, correct how they are written.")
 
 
-def _drawn(n_rows: int, seed: int) -> npt.NDArray[np.intp]:
+def _drawn(n_rows: int, seed: int) -> Index:
     if n_rows <= _MOST_ROWS:
         return np.arange(n_rows)
     rng = np.random.default_rng([seed, 23])
     return np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
 
 
-def _dependence(groups: Any, time: Any, n_rows: int, rows: npt.NDArray[np.intp]) -> Any:
+def _dependence(groups: Any, time: Any, n_rows: int, rows: Index) -> Any:
     """Groups and times of the rows that are looked at, which can be split; None without any."""
     found = read_dependence(groups, time, n_rows)
     if found is None:

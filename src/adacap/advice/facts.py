@@ -19,14 +19,9 @@ import numpy as np
 from adacap._typing import Floats
 
 __all__ = [
-    "CombinedFact",
-    "Fact",
-    "blend_with_facts",
-    "cost_of",
-    "known_facts",
-    "nearest_facts",
+    "CombinedFact", "Fact", "blend_with_facts", "cost_of", "known_facts", "nearest_facts",
     "winner_of",
-]
+]  # fmt: skip
 
 
 _MOST = 1.5  # of a logarithm of a ratio: beyond that, how far behind does not matter
@@ -41,25 +36,15 @@ _AS_GOOD = 0.005  # of the error: where a linear model costs no more, take it
 class Fact:
     """One task of the benchmark, or a table that is to be compared with them.
 
-    Attributes
-    ----------
-    task : str
-    n_rows, n_features : int
-        Training rows, and columns after encoding.
-    unexplained : float
-        Share of the variance that the stand-in of AdaCap leaves unexplained out of fold.
-    quick_linear, quick_trees : float
-        Logarithm of the quick comparison's error over that of AdaCap's stand-in.
-    bench_linear, bench_trees : float
-        The same of the benchmark: fitted models on test rows.
-    quick_seconds, adacap_seconds, linear_seconds, trees_seconds : float
-        The quick comparison took, and one fit of each kind on the same machine.
+    Errors are logarithms of ratios to that of AdaCap: ``quick`` of the quick comparison, ``bench``
+    of models that the benchmark fitted, on test rows. ``seconds`` are those of the quick comparison
+    and of one fit of each kind, on one machine.
     """
 
     task: str
     n_rows: int
-    n_features: int
-    unexplained: float
+    n_features: int  # after encoding
+    unexplained: float  # share of the variance that the stand-in of AdaCap leaves, out of fold
     quick_linear: float
     quick_trees: float
     bench_linear: float = math.nan
@@ -116,15 +101,8 @@ def blend_with_facts(own: Fact, kind: str, error: float, facts: Sequence[Fact]) 
     factor. What the benchmark found on tasks like this one is a second estimate with its own
     scatter. Both are weighted by precision.
 
-    Parameters
-    ----------
-    own : Fact
-        Of the table.
-    kind : {"linear", "trees"}
-    error : float
-        Standard error of the quick comparison.
-    facts : sequence of Fact
-        None for tables unlike any of the benchmark.
+    ``error`` is the standard error of the quick comparison; ``facts`` are empty for tables unlike
+    any of the benchmark.
 
     Examples
     --------

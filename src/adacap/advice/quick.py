@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.comparison.results import corrected_error
 from adacap.encodings import fit_encoding
+from adacap.estimators.blending import out_of_fold
 from adacap.estimators.dependence import Dependence, dependent_folds
-from adacap.estimators.rows import fold_rows
+from adacap.estimators.rows import fold_rows, folds_as_arrays
 from adacap.members.blend import blend_weights, class_weights, log_loss
 from adacap.members.boosting import BoostingSettings, fit_boosting
 from adacap.members.fold_data import FoldData
@@ -31,9 +31,8 @@ from adacap.members.kernel import KernelSettings, fit_kernel
 from adacap.members.linear import fit_linear
 from adacap.nn.predictors import EncodingModule, Frozen
 
-__all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "out_of_fold", "repeats_for"]
+__all__ = ["ADACAP", "KINDS", "TREES", "Quick", "compare_quickly", "repeats_for"]
 
-Codes = npt.NDArray[np.intp]
 
 KINDS = ("adacap", "linear", "trees")
 ADACAP = ("kernel", "boosting", "ridge", "ridge:bins")  # what the stand-in of AdaCap blends
@@ -55,33 +54,15 @@ _FIT: dict[str, Callable[[FoldData], tuple[Any, ...]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """Errors of stand-ins on rows they had not seen.
+    """Errors of stand-ins on rows they had not seen."""
 
-    Attributes
-    ----------
-    errors : dict of str to ndarray of shape (n_splits,)
-        RMSE in standard deviations of the target, or log-loss, by member and split; those of the
-        blend under ``"adacap"``.
-    outputs : dict of str to ndarray of shape (n_rows, n_out)
-        Out-of-fold outputs of the first repetition.
-    fold : ndarray of shape (n_rows,)
-        Fold of each row in it; -1 for those that are held out by none.
-    first : ndarray of int
-        Rows that the first fold trains on.
-    test_ratio : float
-        Rows held out per row trained on.
-    kernel : FittedKernel
-    seconds : float
-        Of this thread, whatever else the machine was doing.
-    """
-
-    errors: Mapping[str, Floats]
-    outputs: Mapping[str, Floats]
-    fold: Codes
-    first: Codes
-    test_ratio: float
-    kernel: Any
-    seconds: float
+    errors: Mapping[str, Floats]  # RMSE of coded y or log-loss, by member and split
+    outputs: Mapping[str, Floats]  # (n, c) out of fold, of the first repetition
+    fold: Index  # (n,) in it; -1 for none
+    first: Index  # rows that its first fold trains on
+    test_ratio: float  # rows held out per row trained on
+    kernel: Any  # a FittedKernel
+    seconds: float  # of this thread, whatever else the machine was doing
 
     @property
     def best_trees(self) -> str:
@@ -119,26 +100,11 @@ def compare_quickly(
     on_fit: Callable[[int, int, str], None] | None = None,
     dependence: Dependence | None = None,
 ) -> Quick:
-    """Fit the stand-ins in folds and score each on held-out rows.
+    """Fit the stand-ins in folds of the encoded rows (n, d) and score each on held-out rows.
 
-    Parameters
-    ----------
-    x : Tensor of shape (n, d)
-        Encoded rows.
-    targets : Tensor of shape (n, c)
-        Coded as the loss wants them.
-    loss : {"rmse", "bce", "ce"}
-    seed : int
-    on_fit : callable, optional
-        Called with the fits done, the fits in all and the name of the one that is next.
-    dependence : Dependence, optional
-        Groups and times of the rows: whole groups and later rows are held out. Folds that would be
-        the same each time are made once.
-
-    Raises
-    ------
-    ValueError
-        If rows cannot be split so.
+    Targets (n, c) are coded as the loss wants them. With a dependence whole groups and later rows
+    are held out, and folds that would be the same each time are made once. ``on_fit`` is called
+    with the fits done, the fits in all and the name of the one that is next.
 
     Examples
     --------
@@ -151,7 +117,7 @@ def compare_quickly(
     n_repeats = 1 if _is_one_split(dependence) else n_repeats
     encoded = {"": x, "bins": EncodingModule(fit_encoding("bins", x.numpy()))(x)}
     found: list[dict[str, Floats]] = []
-    first: tuple[dict[str, Floats], Codes, Codes, float, Any] | None = None
+    first: tuple[dict[str, Floats], Index, Index, float, Any] | None = None
     for repeat in range(n_repeats):
         fold, trains, ratio = _folds(len(x), _strata(targets, loss), seed + repeat, dependence)
         k = int(fold.max()) + 1
@@ -162,28 +128,16 @@ def compare_quickly(
                 on_fit(repeat * len(_FIT) + i, n_repeats * len(_FIT), name)
             own = encoded[name.partition(":")[2]]
             data = FoldData(own, targets, None, fold, k, seed + repeat, loss, trains)
-            outputs[name], fitted = out_of_fold(data, _FIT[name])
+            fitted = _FIT[name](data)
+            frozen = Frozen(fitted[0], fitted[1]).eval()
+            outputs[name] = out_of_fold(frozen, own, fold, k).numpy()
             kernel = fitted if name == "kernel" else kernel
         codes = fold.numpy().astype(np.intp)
-        found.append(_errors(outputs, _scored(targets, loss), codes, loss))
+        found.append(_errors(outputs, data.shares.double().numpy(), codes, loss))
         first = first or (outputs, codes, data.train_rows(0).numpy(), ratio, kernel)
     assert first is not None
     errors = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
     return Quick(errors, *first, time.thread_time() - start)
-
-
-def out_of_fold(
-    data: FoldData, fit: Callable[[FoldData], tuple[Any, ...]]
-) -> tuple[Floats, tuple[Any, ...]]:
-    """Outputs for each row by the model that has not seen its fold, and the fitted model."""
-    fitted = fit(data)
-    frozen = Frozen(fitted[0], fitted[1]).eval()
-    found = torch.zeros(data.n_rows, frozen.predictor.n_out, dtype=torch.float64)
-    with torch.inference_mode():
-        for k in range(data.k):
-            rows = (data.fold == k).nonzero()[:, 0]
-            found[rows] = frozen.fold(k).each(data.x[rows])[0]
-    return found.numpy(), fitted
 
 
 def _is_one_split(dependence: Dependence | None) -> bool:
@@ -195,39 +149,28 @@ def _is_one_split(dependence: Dependence | None) -> bool:
 
 
 def _folds(
-    n_rows: int, strata: Codes | None, seed: int, dependence: Dependence | None
+    n_rows: int, strata: Index | None, seed: int, dependence: Dependence | None
 ) -> tuple[Tensor, Tensor | None, float]:
     """Fold of each row, rows that each trains on if not all others, and held-out rows per row."""
-    fold = torch.full((n_rows,), -1)
     rng = np.random.default_rng([seed, 22])
     if dependence is None:
-        for k, (_, valid) in enumerate(fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)):
-            fold[torch.from_numpy(valid)] = k
-        return fold, None, 1 / (N_FOLDS - 1)
+        folds = fold_rows(n_rows, N_FOLDS, n_rows, strata, rng)
+        return torch.from_numpy(folds_as_arrays(folds, n_rows)[0]), None, 1 / (N_FOLDS - 1)
     parts = dependent_folds(dependence, N_FOLDS, n_rows, strata, rng)
-    trains = torch.zeros(len(parts), n_rows, dtype=torch.bool)
-    for k, (train, valid) in enumerate(parts):
-        fold[torch.from_numpy(valid)] = k
-        trains[k, torch.from_numpy(train)] = True
+    fold, trains = map(torch.from_numpy, folds_as_arrays(parts, n_rows))
     ratio = float(np.mean([len(valid) / len(train) for train, valid in parts]))
     return fold, trains, ratio
 
 
-def _strata(targets: Tensor, loss: str) -> Codes | None:
+def _strata(targets: Tensor, loss: str) -> Index | None:
     if loss == "rmse":
         return None
     codes = targets[:, 0] > 0 if loss == "bce" else targets.argmax(1)
     return np.asarray(codes.numpy()).astype(np.intp)
 
 
-def _scored(targets: Tensor, loss: str) -> Floats:
-    """Targets in the form errors need: classes as shares of 0 and 1."""
-    coded = (targets + 1) / 2 if loss == "bce" else targets
-    return np.asarray(coded.double().numpy())
-
-
 def _errors(
-    outputs: Mapping[str, Floats], targets: Floats, fold: Codes, loss: str
+    outputs: Mapping[str, Floats], targets: Floats, fold: Index, loss: str
 ) -> dict[str, Floats]:
     """Error of each member and of the blend, fold by fold.
 
@@ -251,7 +194,7 @@ def _error(outputs: Floats, targets: Floats, loss: str) -> float:
     return log_loss(outputs, targets)
 
 
-def _blend(members: Sequence[Floats], targets: Floats, fold: Codes, loss: str) -> Floats:
+def _blend(members: Sequence[Floats], targets: Floats, fold: Index, loss: str) -> Floats:
     """Outputs of the blend, each fold with the weights that the other folds give."""
     stacked = np.stack(members)
     found = np.zeros_like(members[0])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.advice.quick import Quick
 from adacap.advice.records import ColumnRisk, Memorisation, Transform
 from adacap.comparison.results import corrected_error
@@ -20,20 +20,14 @@ from adacap.estimators.choosing import TRANSFORM_FOLDS, try_transforms
 from adacap.estimators.dependence import Dependence
 from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.inputs import member_seeds
-from adacap.estimators.preparing import read_samples
+from adacap.estimators.preparing import Given, read_samples
 from adacap.estimators.targets import RegressionCodec
 from adacap.tables.columns import Column
 from adacap.tables.plan import ColumnPlan
 from adacap.tables.suspicions import doubts_of_columns, is_numbering
 from adacap.tables.table import Table
 
-__all__ = [
-    "best_transform",
-    "columns_at_risk",
-    "far_values",
-    "memorisation",
-    "neighbour_noise",
-]
+__all__ = ["best_transform", "columns_at_risk", "far_values", "memorisation", "neighbour_noise"]
 
 
 _MOST_STUDIED = 400  # rows that the fit of permuted labels is read on
@@ -78,7 +72,7 @@ def memorisation(quick: Quick, x: Tensor, targets: Tensor, loss: str) -> Memoris
     return Memorisation(true, permuted, permuted - true, permutation_p_value(losses))
 
 
-def far_values(values: Floats) -> npt.NDArray[np.intp]:
+def far_values(values: Floats) -> Index:
     """Places of values more than ten interquartile ranges from the quartiles.
 
     Examples
@@ -107,25 +101,12 @@ def best_transform(
     It is found as ``fit`` with ``target_transform="auto"`` finds it, on the same rows, by the same
     folds and stand-ins: it pays if that would use it.
 
-    Parameters
-    ----------
-    table : Table
-    y : ndarray of shape (n,)
-        In the user's units.
-    seed : int
-        The ``random_state`` of the fit.
-    dependence : Dependence, optional
-        Groups and times of the rows.
-
-    Returns
-    -------
-    Transform or None
-        None where no transform is worth a look, so that nothing was tried.
+    ``y`` is in the user's units, ``seed`` the ``random_state`` of the fit. None where no transform
+    is worth a look, so that nothing was tried.
     """
     own = Dependence() if dependence is None else dependence
-    samples = read_samples(
-        table, y, None, "default", RegressionCodec, groups=own.group, time=own.time
-    )
+    given = Given(table, y, groups=own.group, time=own.time)
+    samples = read_samples(given, "default", RegressionCodec)
     codec = RegressionCodec.fit(samples.y, samples.weight, samples.sign)
     encoded = TableEncoder().fit_encode(
         samples.table, codec.encode(samples.y), samples.weight, layout=samples.columns,
@@ -155,15 +136,7 @@ def columns_at_risk(
 ) -> tuple[ColumnRisk, ...]:
     """Columns to look at before training, each with what may go wrong.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        As they are read.
-    plans : sequence of ColumnPlan
-        What the encoder makes of each.
-    y : ndarray of shape (n_rows,)
-    is_class : bool
-        Whether ``y`` holds labels.
+    ``columns`` are as they are read, ``plans`` what the encoder makes of each.
 
     Examples
     --------

@@ -202,10 +202,5 @@ def duration(seconds: float) -> str:
     """
     if seconds != seconds:
         return "–"
-    return (
-        f"{seconds:.2f} s"
-        if seconds < 1
-        else f"{seconds:.1f} s"
-        if seconds < 10
-        else (f"{seconds:.0f} s")
-    )
+    digits = 2 if seconds < 1 else 1 if seconds < 10 else 0
+    return f"{seconds:.{digits}f} s"

@@ -20,14 +20,7 @@ from adacap.estimators.encoder import TableEncoder
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.tables.table import read_table
 
-__all__ = [
-    "Encoded",
-    "FeasibleNuSVC",
-    "FirstFeasible",
-    "NuSVR",
-    "baselines",
-    "largest_nu",
-]
+__all__ = ["Encoded", "FeasibleNuSVC", "FirstFeasible", "NuSVR", "baselines", "largest_nu"]
 
 
 _TREES = 200
@@ -139,12 +132,8 @@ class FirstFeasible:
 
     It has the methods and attributes of that estimator, before a fit those of the first.
 
-    Parameters
-    ----------
-    candidates : sequence of estimators
-        Preferred estimator first, then fallbacks.
-    refusal : type of exception
-        What ``fit`` raises on a table it refuses. If all candidates do, the last error is raised.
+    ``refusal`` is what ``fit`` raises on a table it refuses; if all candidates do, the last is
+    raised.
 
     Examples
     --------
@@ -207,18 +196,7 @@ def largest_nu(counts: Any) -> float:
 
 
 class FeasibleNuSVC(ClassifierMixin, BaseEstimator):
-    """``NuSVC`` with ν no larger than the classes allow.
-
-    Parameters
-    ----------
-    nu : float, default=0.5
-        Scikit-learn's default; on unequal classes it has no solution.
-
-    Attributes
-    ----------
-    nu_ : float
-        What was used.
-    """
+    """``NuSVC`` with ν no larger than the classes allow; 0.5 has no solution on unequal ones."""
 
     def __init__(self, nu: float = 0.5) -> None:
         self.nu = nu

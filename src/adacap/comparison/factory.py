@@ -36,15 +36,7 @@ def check_kind(kind: str, kinds: Set[str], what: str) -> None:
 class Factory:
     """Maker of estimators whose module is imported when the first one is made.
 
-    Parameters
-    ----------
-    module : str
-    regressor, classifier : str, optional
-        Class names; None if there is none for such tasks.
-    settings : mapping
-        Arguments that keep the estimator silent, or that the paper sets.
-    seed, n_threads : str, optional
-        Names of the arguments that take the seed and the number of threads.
+    Settings keep the estimator silent, or are the paper's.
 
     Examples
     --------
@@ -57,10 +49,10 @@ class Factory:
 
     module: str
     regressor: str | None = None
-    classifier: str | None = None
+    classifier: str | None = None  # class names; None if there is none for such tasks
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: str | None = None
-    n_threads: str | None = None
+    n_threads: str | None = None  # these two name arguments
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -7,19 +7,16 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from adacap._typing import Array
+from adacap._typing import Array, Index
 from adacap.comparison.results import Comparison, ComparisonInterrupted
 from adacap.comparison.scoring import check_predictions, score_shares, score_values
 from adacap.estimators.dependence import Dependence, dependent_hold_out, read_dependence
 from adacap.estimators.rows import hold_out
 
 __all__ = ["compare", "split_dependent", "split_rows", "take_rows"]
-
-Index: TypeAlias = npt.NDArray[np.intp]
 
 
 def split_rows(y: Array, test_size: float, seed: int, *, by_class: bool) -> tuple[Index, Index]:

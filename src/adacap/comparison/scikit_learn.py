@@ -9,7 +9,6 @@ from adacap.comparison.registry import Method, threads
 
 __all__ = ["METHODS"]
 
-_ADAPTERS = "adacap.comparison.adapters"
 _QDA_SHRINKAGES = (1e-3, 1e-2, 1e-1)
 _KERNEL_ROWS = 20_000  # a matrix of that many rows and columns takes 3.2 GB
 
@@ -72,77 +71,42 @@ def _build_qda(kind: str, seed: int) -> Any:
     return FirstFeasible([QuadraticDiscriminantAnalysis(), *shrunk], np.linalg.LinAlgError)
 
 
+_SEED = "random_state"
+
+
 def _sklearn(
     name: str, category: str, build: Factory, note: str = "", max_rows: int | None = None
 ) -> Method:
     return Method(name, category, build.kinds, build, ("sklearn",), max_rows=max_rows, note=note)
 
 
-def _linear(name: str, estimator: str, seed: str | None = "random_state") -> Method:
+def _both(module: str, stem: str, **options: Any) -> Factory:
+    """Factory of ``<stem>Regressor`` and ``<stem>Classifier``, which take a seed."""
+    names = f"{stem}Regressor", f"{stem}Classifier"
+    return Factory(f"sklearn.{module}", *names, seed=_SEED, **options)
+
+
+def _linear(name: str, estimator: str, seed: str | None = _SEED) -> Method:
     return _sklearn(name, "Linear", Factory("sklearn.linear_model", estimator, seed=seed))
 
 
 METHODS: tuple[Method, ...] = (
+    _sklearn("sk-gbdt", "GBDT", _both("ensemble", "GradientBoosting"), "XGB in the paper's tables"),
+    _sklearn("adaboost", "GBDT", _both("ensemble", "AdaBoost")),
+    _sklearn("rf", "RF", _both("ensemble", "RandomForest", n_threads="n_jobs")),
     _sklearn(
-        "sk-gbdt",
-        "GBDT",
-        Factory(
-            "sklearn.ensemble", "GradientBoostingRegressor", "GradientBoostingClassifier",
-            seed="random_state",
-        ),
-        "XGB in the paper's tables",
-    ),
-    _sklearn(
-        "adaboost",
-        "GBDT",
-        Factory(
-            "sklearn.ensemble", "AdaBoostRegressor", "AdaBoostClassifier", seed="random_state"
-        ),
-    ),
-    _sklearn(
-        "rf",
-        "RF",
-        Factory(
-            "sklearn.ensemble", "RandomForestRegressor", "RandomForestClassifier",
-            seed="random_state", n_threads="n_jobs",
-        ),
-    ),
-    _sklearn(
-        "xrf",
-        "RF",
-        Factory(
-            "sklearn.ensemble", "ExtraTreesRegressor", "ExtraTreesClassifier",
-            seed="random_state", n_threads="n_jobs",
-        ),
+        "xrf", "RF", _both("ensemble", "ExtraTrees", n_threads="n_jobs"),
         "extremely randomised trees",
     ),
+    _sklearn("cart", "Tree", _both("tree", "DecisionTree")),
+    _sklearn("xcart", "Tree", _both("tree", "ExtraTree"), "one extremely randomised tree"),
     _sklearn(
-        "cart",
-        "Tree",
-        Factory(
-            "sklearn.tree", "DecisionTreeRegressor", "DecisionTreeClassifier", seed="random_state"
-        ),
+        "kernel-ridge", "Kernel", Factory("sklearn.kernel_ridge", "KernelRidge"),
+        "its default kernel is linear", _KERNEL_ROWS,
     ),
     _sklearn(
-        "xcart",
-        "Tree",
-        Factory("sklearn.tree", "ExtraTreeRegressor", "ExtraTreeClassifier", seed="random_state"),
-        "one extremely randomised tree",
-    ),
-    _sklearn(
-        "kernel-ridge",
-        "Kernel",
-        Factory("sklearn.kernel_ridge", "KernelRidge"),
-        "its default kernel is linear",
-        _KERNEL_ROWS,
-    ),
-    Method(
-        "nu-svm",
-        "SVM",
-        EVERY_KIND,
-        Factory(_ADAPTERS, "NuSVR", "FeasibleNuSVC"),
-        ("sklearn",),
-        note="classes: ν = 0.5, or the largest that unequal classes allow",
+        "nu-svm", "SVM", Factory("adacap.comparison.adapters", "NuSVR", "FeasibleNuSVC"),
+        "classes: ν = 0.5, or the largest that unequal classes allow",
     ),
     _sklearn("svm", "SVM", Factory("sklearn.svm", "SVR", "SVC")),
     _linear("ridge", "Ridge"),
@@ -150,48 +114,23 @@ METHODS: tuple[Method, ...] = (
     _linear("elastic-net", "ElasticNet"),
     _linear("ols", "LinearRegression", seed=None),
     _sklearn(
-        "logreg",
-        "Linear",
-        Factory("sklearn.linear_model", None, "LogisticRegression", seed="random_state"),
+        "logreg", "Linear", Factory("sklearn.linear_model", None, "LogisticRegression", seed=_SEED)
     ),
     Method(
-        "qda",
-        "Linear",
-        CLASSES,
-        _build_qda,
-        ("sklearn",),
+        "qda", "Linear", CLASSES, _build_qda, ("sklearn",),
         note="a singular covariance is shrunk by the least of 0.001, 0.01 and 0.1 that helps",
     ),
-    Method(
-        "sk-mlp",
-        "DNN",
-        EVERY_KIND,
-        Factory("sklearn.neural_network", "MLPRegressor", "MLPClassifier", seed="random_state"),
-        ("sklearn",),
-        note="one layer of 100",
-    ),
+    _sklearn("sk-mlp", "DNN", _both("neural_network", "MLP"), "one layer of 100"),
     _sklearn(
-        "intercept",
-        "Baseline",
-        Factory("sklearn.dummy", "DummyRegressor", "DummyClassifier"),
+        "intercept", "Baseline", Factory("sklearn.dummy", "DummyRegressor", "DummyClassifier"),
         "mean of the target, or shares of the classes",
     ),
     Method(
-        "gp",
-        "Peer",
-        EVERY_KIND,
-        _build_gaussian_process,
-        ("sklearn",),
-        max_rows=1000,
+        "gp", "Peer", EVERY_KIND, _build_gaussian_process, ("sklearn",), max_rows=1000,
         note="Gaussian process, Matérn 5/2 kernel and noise by marginal likelihood",
     ),
     Method(
-        "gp-ard",
-        "Peer",
-        REGRESSION,
-        _build_wide_process,
-        ("sklearn",),
-        max_rows=1000,
+        "gp-ard", "Peer", REGRESSION, _build_wide_process, ("sklearn",), max_rows=1000,
         note="the same with a length scale per column",
     ),
 )  # fmt: skip

@@ -28,22 +28,8 @@ def label_fits(
 ) -> Tensor:
     """Loss of the output layer solved for the true labels, then for each permutation of them.
 
-    Parameters
-    ----------
-    hidden : Tensor of shape (n_samples, d_hidden)
-    targets : Tensor of shape (n_samples, n_targets)
-        Coded as the loss wants them.
-    permutations : Tensor of shape (T, n_samples), int64
-    lam : float
-        Regularisation ``λ > 0``.
-    loss : {"rmse", "bce", "ce"}, default="rmse"
-    sample_weight : Tensor of shape (n_samples,), optional
-        Stays with the row while its label moves.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Tensor of shape (1 + T,), float64
+    From features (n, J), coded targets (n, c) and permutations (T, n) to (1 + T,) in float64. A
+    weight stays with the row while its label moves.
 
     Examples
     --------
@@ -75,17 +61,7 @@ def lowest_losses(
     Choosing the best of several predictions by the labels must be compared with the same choice for
     labels in random order. A prediction with NaN is never chosen.
 
-    Parameters
-    ----------
-    predictions : Tensor of shape (S, n_samples, n_targets)
-    targets : Tensor of shape (n_samples, n_targets)
-    permutations : Tensor of shape (T, n_samples), int64
-    loss : {"rmse", "bce", "ce"}, default="rmse"
-    sample_weight : Tensor of shape (n_samples,), optional
-
-    Returns
-    -------
-    Tensor of shape (1 + T,), float64
+    From predictions (S, n, c), targets (n, c) and permutations (T, n) to (1 + T,) in float64.
 
     Examples
     --------
@@ -128,17 +104,7 @@ def permutation_p_value(losses: Tensor) -> float:
 def press_r2(residuals: Tensor, targets: Tensor, sample_weight: Tensor | None = None) -> float:
     """R² of leave-one-out predictions, ``1 − Σ w e₍₋ᵢ₎² / Σ w (y − ȳ)²`` over all targets.
 
-    Parameters
-    ----------
-    residuals : Tensor of shape (n_samples, n_targets)
-        Leave-one-out residuals.
-    targets : Tensor of shape (n_samples, n_targets)
-    sample_weight : Tensor of shape (n_samples,), optional
-
-    Returns
-    -------
-    float
-        NaN where the targets are constant.
+    Residuals are those of leave-one-out, (n, c) as the targets. NaN where the targets are constant.
 
     Examples
     --------
@@ -159,15 +125,7 @@ def cook_distance(residuals: Tensor, leverage: Tensor) -> Tensor:
     ``s²``; the mean over targets. It is exact for least squares; under a ridge penalty it ranks
     rows by the same two things: being unusual, and disagreeing with the other rows.
 
-    Parameters
-    ----------
-    residuals : Tensor of shape (n_samples, n_targets)
-        Leave-one-out residuals.
-    leverage : Tensor of shape (n_samples,)
-
-    Returns
-    -------
-    Tensor of shape (n_samples,)
+    From leave-one-out residuals (n, c) and leverage (n,) to (n,).
 
     Examples
     --------

@@ -11,7 +11,7 @@ So the noise goes into the right-hand sides, next to one more column set for the
 from which the output layer is taken.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -100,7 +100,7 @@ def dithered_mlr_loss(
             loss=loss, form=form, sample_weight=sample_weight, fit_intercept=fit_intercept,
         )  # fmt: skip
     # The labels as they are come first, for the output layer; then every set with its noise.
-    noise: Tensor | float = _total(structured, target)
+    noise: Any = sum(part for part in (structured, target) if part is not None)
     if not is_squared:
         noise = -noise
     sets = torch.cat([labels[..., :1, :], labels + noise], -2)
@@ -119,7 +119,3 @@ def dithered_mlr_loss(
         fits = loss_named(loss)(prediction, labels, sample_weight)
     result = mlr_of_fits(fits, labels, loss=loss, form=form, sample_weight=sample_weight)
     return result._replace(layer=true_layer(fit, labels.shape[-1]), ridge=ridge)
-
-
-def _total(*noise: Tensor | None) -> Tensor | float:
-    return sum((part for part in noise if part is not None), start=0.0)

@@ -17,16 +17,7 @@ _MAX_JITTER_TRIES = 3  # 1e-8, 1e-7, 1e-6
 
 
 def gram(factor: Tensor, lam: Tensor) -> Tensor:
-    """Regularised Gram matrix ``FᵀF + λI`` of the columns of ``factor``.
-
-    Parameters
-    ----------
-    factor : Tensor of shape (..., m, k)
-    lam : Tensor of shape (...) or ()
-
-    Returns
-    -------
-    Tensor of shape (..., k, k)
+    """Regularised Gram matrix ``FᵀF + λI`` (..., k, k) of the columns of ``factor`` (..., m, k).
 
     Examples
     --------
@@ -47,11 +38,7 @@ def cholesky_in_float64(factor: Tensor, lam: Tensor) -> Tensor:
 def solve_in_float64(ridge: Any, targets: Tensor) -> Iterator[Tensor]:
     """The parts of ``ridge.solve``, computed in float64 and returned as float32.
 
-    Parameters
-    ----------
-    ridge : Ridge
-        In float32; its Gram matrix has lost the digits that a small λ would need.
-    targets : Tensor of shape (..., n_samples, n_columns)
+    The Gram matrix of a ridge in float32 has lost the digits that a small λ would need.
     """
     w = None if ridge.w is None else ridge.w.squeeze(-1).double()
     wide = type(ridge)(

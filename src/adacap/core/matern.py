@@ -10,18 +10,10 @@ _ROOT5 = math.sqrt(5.0)
 
 
 def matern(a: Tensor, b: Tensor, scale: Tensor) -> Tensor:
-    """Kernel ``(1 + r + r²/3)·exp(-r)`` with ``r = √5·‖(a - b)·scale‖``.
+    """Kernel ``(1 + r + r²/3)·exp(-r)`` with ``r = √5·‖(a - b)·scale‖``, (k, n, m).
 
-    Parameters
-    ----------
-    a : Tensor of shape (n, d) or (k, n, d)
-    b : Tensor of shape (m, d) or (k, m, d)
-    scale : Tensor of shape (k, d)
-        What columns are multiplied with, in each of k kernels.
-
-    Returns
-    -------
-    Tensor of shape (k, n, m)
+    Rows ``a`` (n, d) and ``b`` (m, d) may differ by kernel; ``scale`` (k, d) multiplies the columns
+    in each of k kernels.
 
     Examples
     --------

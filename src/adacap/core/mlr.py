@@ -62,16 +62,6 @@ def loss_named(name: str) -> Callable[..., Tensor]:
 def constant_fit(loss: str, targets: Tensor, sample_weight: Tensor | None = None) -> Tensor:
     """Loss of the best constant prediction: the baseline of the absolute-gap form.
 
-    Parameters
-    ----------
-    loss : {"rmse", "bce", "ce", "mse"}
-    targets : Tensor of shape (..., n_samples, n_sets, n_targets)
-    sample_weight : Tensor of shape (..., n_samples), optional
-
-    Returns
-    -------
-    Tensor of shape (..., n_sets)
-
     Examples
     --------
     >>> constant_fit("rmse", torch.tensor([[[1.0]], [[3.0]]]))

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import nn
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.architectures import Architecture
 from adacap.checkpoint import Checkpoint
 from adacap.estimators._capacity_reading import read_capacity
@@ -26,7 +26,6 @@ from adacap.estimators.backbone import BackboneSpec, one_or_each
 from adacap.estimators.background import Background
 from adacap.estimators.bag import FittedMember, regroup, summary
 from adacap.estimators.blending import Blended, NetTraining, blend_module, fit_blend
-from adacap.estimators.capacity import Capacity
 from adacap.estimators.constraints import CONSTRAINTS, Constraint, check_parameters
 from adacap.estimators.dependence import (
     MOST_GROUP_FOLDS,
@@ -34,11 +33,10 @@ from adacap.estimators.dependence import (
     folds_wanted,
     split_folds,
 )
-from adacap.estimators.fitting import Recipe, Rows
+from adacap.estimators.fitting import Recipe
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.inputs import (
     feature_names,
-    grids_of,
     member_seeds,
     read_input,
     refuse_other_shape,
@@ -47,14 +45,13 @@ from adacap.estimators.inputs import (
 )
 from adacap.estimators.inspection import Explaining, Inspection
 from adacap.estimators.predicting import chunked_outputs, refuse_non_finite
-from adacap.estimators.preparing import Codec, Preparation, Prepared, Samples
-from adacap.estimators.preprocessing import Preprocessing
+from adacap.estimators.preparing import Codec, Given, Preparation, Prepared
 from adacap.estimators.presets import ADACAP, LIST, refuse_unknown, spelled_out
 from adacap.estimators.provenance import Provenance, names_of_targets
-from adacap.estimators.quality import NETS, NETS_ALONE, QUALITIES, MemberPlan
+from adacap.estimators.quality import NETS, QUALITIES, MemberPlan
 from adacap.estimators.resuming import NO_CHECKPOINT, fingerprint, same_seeds
-from adacap.estimators.rows import fold_rows, hold_out
-from adacap.estimators.seen import see
+from adacap.estimators.rows import fold_rows, folds_as_arrays, hold_out
+from adacap.estimators.seen import refuse_seen, see
 from adacap.estimators.settings import (
     MOST_HELD,
     Settings,
@@ -73,8 +70,8 @@ from adacap.estimators.sklearn_callbacks import (
 from adacap.estimators.starts import start_named
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.telling import (
+    doubts,
     tell_columns,
-    tell_doubts,
     tell_few_rows,
     tell_fewer_folds,
     tell_large,
@@ -88,14 +85,9 @@ from adacap.training.history import History
 from adacap.training.threads import after_fork
 
 __all__ = [
-    "AdaCapBase",
-    "ArchitectureLike",
-    "LambdaInit",
-    "NumberScheme",
-    "OptimizerPair",
-    "RandomState",
+    "AdaCapBase", "ArchitectureLike", "LambdaInit", "NumberScheme", "OptimizerPair", "RandomState",
     "Scheme",
-]
+]  # fmt: skip
 
 ArchitectureLike: TypeAlias = (
     str | Architecture | Sequence[str | Architecture] | Callable[[Any], nn.Module]
@@ -123,58 +115,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     _nets_in: ClassVar[Mapping[str, dict[str, Any]]] = NETS  # autos of nets in a blend
     settings_: Settings
 
-    def __init__(
-        self,
-        *,
-        quality: str | Sequence[str] = "auto",
-        architecture: ArchitectureLike = "auto",
-        scheme: Literal["auto"] | NumberScheme = "auto",
-        width: int | Literal["auto"] = "auto",
-        depth: int | Sequence[int] | None = None,
-        n_estimators: int | Literal["auto"] = "auto",
-        preprocessing: Preprocessing = "default",
-        validation: float | Literal["auto", "folds"] = "auto",
-        calibration_fraction: float = 0.0,
-        max_iter: int | str = "auto",
-        max_lr: float | Literal["auto"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
-        optimizer: OptimizerPair = "adamw",
-        weight_decay: float | Literal["auto"] = "auto",
-        refit: Literal["auto", "net", "head", "none"] = "auto",
-        n_permutations: int = 16,
-        lambda_init: LambdaInit | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        device: str | None = None,
-        random_state: RandomState = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: int | bool = 0,
-    ) -> None:
-        self.quality = quality
-        self.architecture = architecture
-        self.scheme = scheme
-        self.width = width
-        self.depth = depth
-        self.n_estimators = n_estimators
-        self.preprocessing = preprocessing
-        self.validation = validation
-        self.calibration_fraction: float | None = calibration_fraction
-        self.max_iter = max_iter
-        self.max_lr = max_lr
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.weight_decay = weight_decay
-        self.refit = refit
-        self.n_permutations = n_permutations
-        self.lambda_init = lambda_init
-        self.fit_intercept = fit_intercept
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.device = device
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Store the arguments of ``__init__``, its ``locals()``: it may do no more."""
+        self.__dict__.update({name: v for name, v in arguments.items() if name != "self"})
 
     @classmethod
     def from_preset(cls, name: str, **overrides: Any) -> Self:
@@ -270,8 +213,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             check_parameters(self)
             with after_fork(torch_alone=False), usual_torch(grad=True):
                 kept = Checkpoint.of(checkpoint)
-                ready = self._ready(X, y, sample_weight, X_val, y_val, start, groups, time, kept)
-                if ready.is_blend:
+                given = Given(X, y, sample_weight, X_val, y_val, groups, time)
+                ready = self._ready(given, start, kept)
+                if ready.settings.plan.is_blend:
                     with _progress(self, ready.settings) as progress:
                         blended = fit_blend(
                             ready.settings.members, ready.nets, progress=progress, **ready.options()
@@ -279,8 +223,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                     fitted = self._of_blend(ready, blended)
                 else:
                     fitted = self._of_nets(ready, ready.nets.fit())
-            made, names = fitted["provenance_"], names_of_targets(y)
-            fitted["provenance_"] = replace(made, targets=names)
             for name in [n for n in vars(self) if n.endswith("_") and not n.endswith("__")]:
                 delattr(self, name)
             for name, value in fitted.items():
@@ -289,20 +231,9 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 kept.end()
         return self
 
-    def _ready(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
-        start: float,
-        groups: Any = None,
-        time: Any = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> _Ready:
+    def _ready(self, given: Given, start: float, checkpoint: Checkpoint | None) -> _Ready:
         """All that training needs: the table read, settings resolved, rows divided."""
-        if (X_val is None) != (y_val is None):
+        if (given.X_val is None) != (given.y_val is None):
             raise ValueError("X_val and y_val go together: give both or neither.")
         told = self._parameters
         is_warm_start = told["warm_start"] and hasattr(self, "members_")
@@ -314,19 +245,20 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
                 f"{', '.join(part.name for part in self.blend_)}. Fit with quality='nets' first, "
                 "or set warm_start=False."
             )
-        most = max(most_nets(self), MOST_GROUP_FOLDS if groups is not None else 0)
+        most = max(most_nets(self), 0 if given.groups is None else MOST_GROUP_FOLDS)
         seeds = self.seeds_ if is_warm_start else member_seeds(self.random_state, most)
         seeds = same_seeds(self, seeds, checkpoint)
-        data = self._prepare(
-            X, y, sample_weight, X_val, y_val, seeds[0], is_warm_start, groups, time
-        )
+        data = self._prepare(given, seeds[0], is_warm_start)
         if not is_warm_start:
             tell_columns(data.encoder, self.verbose)
             if self.verbose:
                 seen = data.samples
                 is_class = isinstance(data.codec, ClassCodec)
                 transform = getattr(self, "target_transform", None)
-                tell_doubts(data.encoder, seen.table, seen.y, is_class, transform)
+                for doubt in doubts(
+                    data.encoder, seen.table, seen.y, is_class, transform=transform
+                ):
+                    warn_caller(doubt)
         external = data.valid is not None
         dependence = data.samples.dependence
         split, folds = None, None
@@ -357,23 +289,21 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         if checkpoint is not None:
             start -= checkpoint.begin(fingerprint(self, data, members), drawn)
         n_kinds = kinds_of_nets(told["architecture"], told["depth"])
-        recipes = [
-            self._recipe(settings.of_net(k), data.rows, data.codec, start) for k in range(n_kinds)
-        ]
+        recipes = [self._recipe(settings.of_net(k), data.codec, start) for k in range(n_kinds)]
         nets = NetTraining(
             tuple(recipes),
             data.rows,
             tuple(members),
             data.valid,
-            self._all_callbacks(MemberPlan(settings.quality, settings.members)),
+            self._all_callbacks(settings.plan),
             self.members_ if is_warm_start else (),
             checkpoint,
         )
-        return _Ready(nets, data, settings, seeds, start, is_warm_start)
+        return _Ready(given, nets, data, settings, seeds, start, is_warm_start)
 
     def _of_nets(self, ready: _Ready, fitted: Sequence[FittedMember]) -> dict[str, Any]:
         """Fitted attributes of nets alone."""
-        nets, data, settings, seeds, start, is_warm_start = ready
+        data, settings, is_warm_start = ready.data, ready.settings, ready.is_warm_start
         kept = self._kept(fitted)
         chosen = [fitted[k] for k in kept]
         if len(chosen) < len(fitted):
@@ -386,14 +316,14 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             **summary(chosen, before),
             "blend_": (),
             "settings_": settings.of_nets(kept),
-            "seeds_": [seeds[k] for k in kept],
+            "seeds_": [ready.seeds[k] for k in kept],
             "backbone_": one_or_each([self._backbone_spec(settings.of_net(k)) for k in kept]),
-            **self._findings(evidence, nets.recipes[0], data, settings, start),
+            **self._findings(ready, settings, evidence),
         }
 
     def _of_blend(self, ready: _Ready, blended: Blended) -> dict[str, Any]:
         """Fitted attributes of a blend."""
-        nets, data, settings, start = ready.nets, ready.data, ready.settings, ready.start
+        data, settings = ready.data, ready.settings
         shares = [(*part[:3], part.seconds) for part in (*blended.parts, *blended.left_out)]
         settings = replace(settings, blend=tuple(Share(*share) for share in shares))
         studied = blended.studied(data.rows, fit_intercept=bool(settings.fit_intercept))
@@ -411,7 +341,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             "settings_": settings,
             "seeds_": [member.rows.seed for member in members],
             "backbone_": one_or_each(kinds) if kinds else None,
-            **self._findings(evidence, nets.recipes[0], data, settings, start),
+            **self._findings(ready, settings, evidence),
         }
 
     def _all_callbacks(self, plan: MemberPlan) -> tuple[Callback, ...]:
@@ -425,16 +355,16 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             own.append(ProgressBar(type(self).__name__, leave=True))
         return tuple(own)
 
-    def _findings(
-        self, evidence: Evidence, recipe: Recipe, data: Prepared, settings: Settings, start: float
-    ) -> dict[str, Any]:
+    def _findings(self, ready: _Ready, settings: Settings, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes of nets alone and of blends."""
-        capacity = self._read_capacity(evidence, recipe, data.codec, data.samples)
+        data = ready.data
+        capacity = read_capacity(evidence, ready.nets.recipes[0], data, type(self).__name__)
         scheme = settings.scheme and settings.scheme.removesuffix("-mse")
         codec, encoder = _with_errors(data.codec, evidence), data.encoder
+        made = Provenance.now(data.samples.n_given, data.n_rows, ready.start)
         return {
             "capacity_": replace(capacity, scheme=scheme, read_from=settings.read_from),
-            "provenance_": Provenance.now(data.samples.n_given, data.n_rows, start),
+            "provenance_": replace(made, targets=names_of_targets(ready.given.y)),
             "codec_": codec,
             **self._calibrated(codec, evidence),
             "background_": Background.of(evidence, data.samples.sample_shape),
@@ -451,21 +381,23 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
     def _calibrated(self, codec: Any, evidence: Evidence) -> dict[str, Any]:
         """Fitted attributes computed on rows the nets were not trained on."""
 
-    def _compare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats | None]:
-        """Outputs for X, coded y and weights, without rows of weight 0."""
+    def _fresh(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Floats, Floats, Floats | None, Index]:
+        """Outputs, coded y and weights of rows that ``fit`` did not see, and which rows count."""
+        check_is_fitted(self)
+        refuse_seen(self, X, y)
         outputs, coded = self._outputs(X).astype(np.float64), self.codec_.encode(y)
         check_consistent_length(outputs, coded)
         weight = row_weights(sample_weight, len(outputs))
-        if weight is None:
-            return outputs, coded, None
-        keep = weight > 0
-        return outputs[keep], coded[keep], weight[keep]
+        keep = np.arange(len(outputs)) if weight is None else np.flatnonzero(weight)
+        return outputs[keep], coded[keep], None if weight is None else weight[keep], keep
 
-    def _recipe(self, settings: Any, rows: Rows, codec: Codec, start: float) -> Recipe:
+    def _recipe(self, settings: Any, codec: Codec, start: float) -> Recipe:
         """How one kind of net is trained, by settings of one net."""
         told = self._parameters
         optimizer, scheduler = optimizer_pair(told["optimizer"])
-        limit, lam = settings.time_limit, settings.lambda_init
+        limit = settings.time_limit
         config = TrainingConfig(
             max_iter=settings.max_iter,
             max_lr=settings.max_lr,
@@ -477,7 +409,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
         )
         told_net, backbone = told["architecture"], self._backbone_spec(settings)
         scheme = settings.scheme.removesuffix("-mse")
-        grid, starts = grids_of(lam)
         return Recipe(
             backbone=backbone,
             factory=told_net if callable(told_net) else None,
@@ -486,9 +417,7 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             score=codec.score(settings.select_by or "loss"),
             mlr_form="absolute_gap" if scheme.endswith("-gap") else "difference",
             n_permutations=settings.n_permutations,
-            lambda_init="max_sensitivity" if isinstance(lam, tuple) else lam,
-            grid=grid,
-            starts=starts,
+            lambda_init=settings.lambda_init,
             fit_intercept=settings.fit_intercept,
             refit_head=settings.refit != "none",
             refit_net=settings.refit == "net",
@@ -504,24 +433,6 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
             return BackboneSpec.resolve(self._parameters["architecture"], width=1)
         depth: Any = settings.depth  # of one net
         return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
-
-    def _read_capacity(
-        self,
-        evidence: Evidence,
-        recipe: Recipe,
-        codec: Codec,
-        samples: Samples,
-    ) -> Capacity:
-        scale = codec.scale if isinstance(codec, RegressionCodec) else np.ones(codec.n_targets)
-        return read_capacity(
-            evidence,
-            recipe,
-            origin=samples.origin,
-            scale=scale,
-            estimator=type(self).__name__,
-            n_rows=samples.n_given,
-            n_distinct=len(samples.origin),
-        )
 
     def _kept(self, fitted: Sequence[FittedMember]) -> Sequence[int]:
         """Which members make up the fitted bag: all of them."""
@@ -591,17 +502,13 @@ class AdaCapBase(Preparation, Inspection, Explaining, CallbackSupport, BaseEstim
 class _Ready(NamedTuple):
     """Everything that the training of a fit starts from."""
 
+    given: Given
     nets: NetTraining
     data: Prepared
     settings: Settings
     seeds: list[int]
     start: float  # of ``time.perf_counter``
     is_warm_start: bool
-
-    @property
-    def is_blend(self) -> bool:
-        """Whether there is more to train than a bag of nets."""
-        return self.settings.members != NETS_ALONE
 
     def options(self) -> dict[str, Any]:
         """Of ``fit_blend``."""
@@ -670,8 +577,5 @@ def _final_folds(settings: Settings, data: Prepared, seed: int) -> torch.Tensor 
     if "time" not in settings.split_by:
         return None
     rng = np.random.default_rng(seed)
-    fold = np.full(data.n_rows, -1)
     folds = fold_rows(data.n_rows, settings.n_estimators, data.n_rows, data.strata, rng)
-    for k, (_, valid) in enumerate(folds):
-        fold[valid] = k
-    return torch.from_numpy(fold)
+    return torch.from_numpy(folds_as_arrays(folds, data.n_rows)[0])

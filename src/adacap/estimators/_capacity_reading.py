@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,14 +15,17 @@ from adacap.core.diagnostics import label_fits, permutation_p_value, press_r2
 from adacap.core.mlr import constant_fit
 from adacap.estimators.bag import FittedMember
 from adacap.estimators.capacity import Capacity, MemberCapacity
-from adacap.estimators.fitting import Recipe, Rows, solved_share
+from adacap.estimators.fitting import Recipe, solved_share
 from adacap.estimators.held_out import (
     N_PERMUTATIONS,
     Evidence,
+    Rows,
     _pool,
     pooled_residuals,
     same_permutations,
 )
+from adacap.estimators.preparing import Prepared
+from adacap.estimators.targets import RegressionCodec
 from adacap.exceptions import NumericalWarning
 
 __all__ = ["read_capacity"]
@@ -33,29 +34,11 @@ _MOST_ROWS = 2048  # kept at most; more would cost time and a larger file, and c
 _MOST_LABELS = 4_000_000  # rows times permuted label columns
 
 
-def read_capacity(
-    evidence: Evidence,
-    recipe: Recipe,
-    *,
-    origin: npt.NDArray[np.intp],
-    scale: npt.NDArray[np.float64],
-    **facts: Any,
-) -> Capacity:
-    """Capacity of trained members.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Trained members and their rows, in the order of ``origin``.
-    recipe : Recipe
-    origin : ndarray of shape (n,)
-        Positions of the rows in the user's table.
-    scale : ndarray of shape (c,)
-        Unit of each target.
-    **facts
-        ``estimator``, ``n_rows`` and ``n_distinct`` of :class:`Capacity`.
-    """
+def read_capacity(evidence: Evidence, recipe: Recipe, data: Prepared, estimator: str) -> Capacity:
+    """Capacity of trained members."""
     members, rows, valid = evidence.members, evidence.rows, evidence.valid
+    codec, origin = data.codec, data.samples.origin
+    scale = codec.scale if isinstance(codec, RegressionCodec) else np.ones(codec.n_targets)
     fits = [_label_fits(member, recipe, rows) for member in members]
     known = [fit for fit in fits if fit is not None]
     mean_fits = torch.stack(known).mean(0).cpu() if known else torch.zeros(1, dtype=torch.float64)
@@ -63,6 +46,9 @@ def read_capacity(
     leverage = _pooled_leverage(members, len(origin))
     part = slice(0, _MOST_ROWS)
     return Capacity(
+        estimator=estimator,
+        n_rows=data.samples.n_given,
+        n_distinct=len(origin),
         scheme=recipe.scheme,
         n_solved=_total(rows) * (solved_share(recipe, members[0], len(origin)) if members else 1.0),
         n_features=members[0].width if members else 0,
@@ -80,7 +66,6 @@ def read_capacity(
         residuals=_in_units(residuals[part].numpy().reshape(-1, len(scale)), scale),
         leverage=leverage[part].numpy(),
         permuted_fits=mean_fits[1:].numpy(),
-        **facts,
     )
 
 

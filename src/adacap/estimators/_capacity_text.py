@@ -32,16 +32,7 @@ _NO_HEAD = (
 
 
 def lines_of(capacity: Capacity) -> list[tuple[str, str, str]]:
-    """Name, value and remark of each reading there is.
-
-    Parameters
-    ----------
-    capacity : Capacity
-
-    Returns
-    -------
-    list of (name, value, remark)
-    """
+    """Name, value and remark of each reading there is."""
     c = capacity
     lines: list[tuple[str, str, str]] = []
     if c.effective_dof is not None and c.dof_per_row is not None:
@@ -106,12 +97,7 @@ def source_of(share: Share) -> str:
 
 
 def as_text(capacity: Capacity) -> str:
-    """Lines for a terminal.
-
-    Parameters
-    ----------
-    capacity : Capacity
-    """
+    """Lines for a terminal."""
     rows = table_lines(["", "", ""], lines_of(capacity), n_text=3, gap=2)[1:]
     body = [f"  {row}" for row in rows]
     remarks = [f"  → {remark}" for remark in remarks_of(capacity)]
@@ -119,12 +105,7 @@ def as_text(capacity: Capacity) -> str:
 
 
 def as_html(capacity: Capacity) -> str:
-    """A table for a notebook.
-
-    Parameters
-    ----------
-    capacity : Capacity
-    """
+    """A table for a notebook."""
     cells = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:right'>{html.escape(value)}</td>"
@@ -137,12 +118,7 @@ def as_html(capacity: Capacity) -> str:
 
 
 def remarks_of(capacity: Capacity) -> list[str]:
-    """What the readings mean, most important first.
-
-    Parameters
-    ----------
-    capacity : Capacity
-    """
+    """What the readings mean, most important first."""
     c = capacity
     found = []
     if c.holdout_p_value is not None and c.holdout_p_value > 0.05:

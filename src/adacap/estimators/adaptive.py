@@ -52,24 +52,10 @@ class LearntWidths:
 def learn_widths(
     x: Tensor, errors: Floats, outputs: Floats, weight: Floats | None, fold: Any
 ) -> tuple[LearntWidths, Floats] | None:
-    """Scale of the errors of rows, if it helps to have one.
+    """What gives rows (n, d) a scale, and the scale (n, c) of these; None if it does not help.
 
-    Parameters
-    ----------
-    x : Tensor of shape (n, d)
-        Encoded rows.
-    errors : ndarray of shape (n, c)
-        Out-of-fold errors in coded units.
-    outputs : ndarray of shape (n, c)
-        Out-of-fold predictions.
-    weight : ndarray of shape (n,) or None
-    fold : ndarray of shape (n,)
-
-    Returns
-    -------
-    learnt : LearntWidths
-    scale : ndarray of shape (n, c)
-        Of each row, by the fold that never saw it.
+    Errors and outputs (n, c) are out of fold and in coded units; so is the scale, of each row by
+    the fold that never saw it.
 
     Examples
     --------

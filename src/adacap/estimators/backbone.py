@@ -25,25 +25,16 @@ Factory = Callable[[Any], nn.Module]
 class BackboneSpec:
     """A named backbone with its sizes, or the name of the user's function that builds one.
 
-    Parameters
-    ----------
-    architecture : Architecture or None
-        None for a user's own.
-    width, depth : int or None
-        Of a named backbone.
-    factory : str or None
-        Qualified name of the user's function, to say which one a model file needs.
-
     Examples
     --------
     >>> BackboneSpec.resolve("snn", width=8).build((3,), [0, 1])(torch.zeros(2, 3)).shape
     torch.Size([2, 2, 8])
     """
 
-    architecture: Architecture | None
+    architecture: Architecture | None  # None for a user's own
     width: int | None = None
     depth: int | None = None
-    factory: str | None = None
+    factory: str | None = None  # qualified name of the user's function, to tell what a file needs
 
     @classmethod
     def resolve(

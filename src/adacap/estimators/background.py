@@ -20,15 +20,9 @@ _MOST_ROWS = 128
 class Background:
     """What a fitted model keeps of its training rows.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (m, d) or None
-        A sample of them, encoded, that predictions are compared with. It is not written to a model
-        file: None in a loaded model.
-    fold : ndarray of shape (n,) or None
-        Of a blend, the fold that each different row was left out of; -1 for none.
-    shares : ndarray of shape (n_features,) or None
-        ``feature_importances_``, once they have been asked for.
+    ``rows`` are a sample, encoded, that predictions are compared with; it is not written to a model
+    file, and None in a loaded model. ``fold`` is, of a blend, that each different row was left out
+    of; -1 for none. ``shares`` are ``feature_importances_``, once they have been asked for.
     """
 
     rows: npt.NDArray[np.float32] | None = None

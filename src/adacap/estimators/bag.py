@@ -80,14 +80,7 @@ class FittedMember:
 
 
 class Bag(nn.Module):
-    """Mean output of trained nets.
-
-    Parameters
-    ----------
-    members : sequence of FittedMember
-    layers : sequence of (weights, offsets), optional
-        Output layer of each member, to predict with in place of its own.
-    """
+    """Mean output of trained nets, by ``layers`` in place of their own output layers if given."""
 
     def __init__(
         self,

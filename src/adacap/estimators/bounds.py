@@ -80,18 +80,9 @@ class Errors:
 
 
 def resolve(method: str, there: Mapping[str, Errors | None]) -> str:
-    """Method that ``"auto"`` resolves to, or the requested one if it is available.
+    """Method that ``"auto"`` resolves to, or the requested one; a ``ValueError`` without it.
 
-    Parameters
-    ----------
-    method : str
-    there : mapping of str to Errors or None
-        What each method is based on, the strongest guarantee first.
-
-    Raises
-    ------
-    ValueError
-        With what to do about it.
+    ``there`` says what each method is based on, the strongest guarantee first.
     """
     if method not in ("auto", *there):
         raise ValueError(suggest(str(method), ("auto", *there), "method"))
@@ -175,23 +166,11 @@ def class_sets(
     *,
     allow_empty: bool,
 ) -> npt.NDArray[np.bool_]:
-    """Classes that rows may have, for one coverage or several.
+    """Classes that rows may have, (m, n_classes), for one coverage; several make a last axis.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (m, K, n_classes)
-        How badly each class fits each row under each fold.
-    errors : Errors
-        How badly rows fit their own class.
-    fold : ndarray of shape (n,)
-        Of the errors.
-    coverage : float or sequence of float
-    allow_empty : bool
-        Else the class that fits best is in every set.
-
-    Returns
-    -------
-    ndarray of bool of shape (m, n_classes) or (m, n_classes, n_coverages)
+    ``scores`` (m, K, n_classes) say how badly each class fits each row under each fold, ``errors``
+    how badly rows of a ``fold`` fit their own class. Unless sets may be empty, the class that fits
+    best is in every set.
     """
     found, best = [], scores.mean(1).argmin(1)
     for level in check_shares(coverage, "coverage", "0.9"):
@@ -229,18 +208,8 @@ def rows_of(
 ) -> PredictedRows:
     """New rows and the errors to add to their outputs, whoever computes these.
 
-    Parameters
-    ----------
-    errors : Errors
-        Those of the method.
-    method : {"cv+", "split", "loo"}
-    width : {"auto", "constant"}
-    inflation : ndarray of shape (c,) or None
-        Of leave-one-out errors.
-    centre : callable
-        Gives the outputs ``(m, c)`` of the model.
-    each_fold : callable
-        Gives the outputs ``(m, K, c)`` of the folds and, if asked to, the scale of each.
+    ``centre`` gives the outputs (m, c) of the model, ``each_fold`` those of the folds, (m, K, c),
+    and if asked to the scale of each. ``inflation`` (c,) is that of leave-one-out errors.
     """
     if width not in _WIDTHS:
         raise ValueError(suggest(str(width), _WIDTHS, "width"))
@@ -266,20 +235,9 @@ def scale_of(folds: tuple[Floats, Floats | None]) -> Floats:
 def interval_of(
     rows: PredictedRows, errors: Errors, coverage: Any, decode: Callable[[Floats], Floats]
 ) -> Floats:
-    """Intervals in the user's units, of one coverage or several.
+    """Intervals (m, [c,] 2) in the user's units, or (m, [c,] n_coverages, 2) of several.
 
-    Parameters
-    ----------
-    rows : PredictedRows
-    errors : Errors
-        Behind them.
-    coverage : float or sequence of float
-    decode : callable
-        From coded bounds to the user's units.
-
-    Returns
-    -------
-    ndarray of shape (m, 2), (m, c, 2), (m, n_coverages, 2) or (m, c, n_coverages, 2)
+    ``errors`` are those behind the rows.
     """
     found = []
     for level in check_shares(coverage, "coverage", "0.9"):

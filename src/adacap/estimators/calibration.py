@@ -30,18 +30,8 @@ def fit_temperature(outputs: Floats, coded: Floats, weight: Floats | None = None
     ``(log T)² / 2``: a few rows that are all right would otherwise ask for probabilities of 0
     and 1.
 
-    Parameters
-    ----------
-    outputs : ndarray of shape (n, c)
-        One column for two classes, else one per class.
-    coded : ndarray of shape (n, c)
-        −1 / +1, or one-hot.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    float
-        Above 1 where the outputs are too sure of themselves, 1 without rows.
+    Above 1 where the outputs (n, c) are too sure of themselves, 1 without rows. Labels are coded -1
+    and 1 in one column, or one-hot.
 
     Examples
     --------
@@ -77,7 +67,7 @@ def held_out_temperature(evidence: Evidence) -> float:
     """
     rows = evidence.aside
     if rows is not None:
-        return _fit(evidence.outputs_aside(rows), rows.targets, rows.weight)
+        return _fit(evidence.outputs_aside(), rows.targets, rows.weight)
     rows = evidence.rows if evidence.valid is None else evidence.valid
     if evidence.blend is not None:
         return 1.0  # found with the weights

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.tables.columns import ROUNDING
 from adacap.tables.table import Table
 
 __all__ = ["Arrangement", "arrange"]
 
-Index = npt.NDArray[np.intp]
 
 _KINDS = ("numeric", "boolean", "categorical", "datetime")
 _MISSING = 2.0  # where present cells are between 0 and 1
@@ -31,42 +30,19 @@ _DIGITS = 6  # of a statistic, beyond which two columns are alike
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Order of rows and columns, and the sign of each target.
+    """Order of rows and columns, and the sign of each target."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_rows,)
-        Rows in canonical order, which is unrelated to their values: a slice is a random sample.
-    columns : tuple of int
-        Columns in canonical order.
-    sign : ndarray of shape (n_targets,)
-        1, or -1 where the sign of the target is flipped.
-    """
-
-    rows: Index
+    rows: Index  # in an order unrelated to their values: a slice is a random sample
     columns: tuple[int, ...]
-    sign: Floats
+    sign: Floats  # 1, or -1 where the sign of the target is flipped
 
 
 def arrange(
     table: Table, targets: Floats, rows: Index, keys: npt.NDArray[np.uint64] | None = None
 ) -> Arrangement:
-    """Canonical places of different rows.
+    """Canonical places of different rows, as positions in ``rows``, which are ascending.
 
-    Parameters
-    ----------
-    table : Table
-    targets : ndarray of shape (n, c)
-        As numbers.
-    rows : ndarray of int, shape (m,)
-        Rows of the table and of the targets to look at, ascending.
-    keys : ndarray of uint64, shape (m,), optional
-        Hash of each row, to order rows whose cells are too close to distinguish.
-
-    Returns
-    -------
-    Arrangement
-        Of these rows, as positions in ``rows``.
+    ``keys`` are hashes of these rows, to order those whose cells are too close to distinguish.
 
     Examples
     --------

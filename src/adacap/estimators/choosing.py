@@ -16,10 +16,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.blending import out_of_fold
-from adacap.estimators.canonical import Index
 from adacap.estimators.dependence import Dependence, dependent_folds
+from adacap.estimators.rows import folds_as_arrays
 from adacap.estimators.targets import RegressionCodec
 from adacap.estimators.transforms import fit_transform
 from adacap.members.blend import blend_weights
@@ -52,15 +52,7 @@ def choose_transforms(
     A target is considered only if it is skewed and a transform makes it much less so; others cost
     nothing.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, d)
-        Encoded rows, in arbitrary order.
-    y : ndarray of shape (n, c)
-    weight : ndarray of shape (n,), optional
-    seed : int
-    dependence : Dependence, optional
-        Groups and times of the rows.
+    Encoded rows (n, d) are in arbitrary order.
 
     Examples
     --------
@@ -77,14 +69,9 @@ def choose_transforms(
 class Tried(NamedTuple):
     """A transform that was tried out of fold.
 
-    Attributes
-    ----------
-    kind : {"log", "yeo-johnson"}
-    change : float
-        Logarithm of the error over that without a transform, both in the target's own units: the
-        smaller of two kinds of gain, by fold and pooled.
-    by_fold : ndarray of shape (n_folds,)
-        What each fold of each repetition adds to it: their mean is the change.
+    ``change`` is the logarithm of the error over that without a transform, in the target's own
+    units: the smaller of two kinds of gain, by fold and pooled. ``by_fold`` is what each fold of
+    each repetition adds; its mean is the change.
     """
 
     kind: str
@@ -136,14 +123,7 @@ class _Folds(NamedTuple):
             ]
         except ValueError:  # of the sampled rows; those of the fit may work
             return []
-        return [cls.of(parts, n_rows) for parts in found]
-
-    @classmethod
-    def of(cls, parts: list[tuple[Index, Index]], n_rows: int) -> _Folds:
-        fold, trains = np.full(n_rows, -1), np.zeros((len(parts), n_rows), dtype=np.bool_)
-        for k, (train, valid) in enumerate(parts):
-            fold[valid], trains[k, train] = k, True
-        return cls(fold, trains)
+        return [cls(*folds_as_arrays(parts, n_rows)) for parts in found]
 
 
 def _try_each(

@@ -28,13 +28,12 @@ from adacap.estimators.calibration import (
 )
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
-from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import fresh_errors
+from adacap.estimators.preparing import Given
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
 from adacap.estimators.rows import weights_of_classes
-from adacap.estimators.seen import refuse_seen
 from adacap.estimators.sets import SetData, class_scores, predict_set
 from adacap.estimators.settings import CLASSIFICATION
 from adacap.estimators.targets import ClassCodec
@@ -238,33 +237,7 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            quality=quality,
-            architecture=architecture,
-            scheme=scheme,
-            width=width,
-            depth=depth,
-            n_estimators=n_estimators,
-            preprocessing=preprocessing,
-            validation=validation,  # type: ignore[arg-type]  # a pair is taken apart
-            max_iter=max_iter,
-            max_lr=max_lr,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            weight_decay=weight_decay,
-            refit=refit,
-            n_permutations=n_permutations,
-            lambda_init=lambda_init,
-            fit_intercept=fit_intercept,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.calibration_fraction = calibration_fraction
-        self.class_weight = class_weight
+        self._keep(locals())
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -275,11 +248,12 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             held, rule = held
         return {**told, "validation": held, "select_by": rule}
 
-    def _ready(self, X: Any, y: Any, sample_weight: Any, *rest: Any) -> Any:
+    def _ready(self, given: Given, *rest: Any) -> Any:
         told = self._parameters.get("class_weight")
         if told is not None:
-            sample_weight = weights_of_classes(told, ClassCodec.check(y), sample_weight)
-        return super()._ready(X, y, sample_weight, *rest)
+            weight = weights_of_classes(told, ClassCodec.check(given.y), given.sample_weight)
+            given = given._replace(sample_weight=weight)
+        return super()._ready(given, *rest)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, in the order of ``classes_``.
@@ -357,12 +331,8 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
         self
             Which class is predicted stays as it is.
         """
-        check_is_fitted(self)
-        refuse_seen(self, X, y)
-        outputs, coded, weight = self._compare(X, y, sample_weight)
+        outputs, coded, weight, keep = self._fresh(X, y, sample_weight)
         own = replace(self.codec_, temperature=self.sets_.temperature)
-        given = row_weights(sample_weight, len(y))
-        keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
         errors = Errors(class_scores(own, outputs, coded), weight)
         split = fresh_errors(errors, groups, len(y), keep, self.settings_)
         self.sets_ = replace(self.sets_, split=split)

@@ -229,20 +229,11 @@ SEED = Kind(
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a parameter accepts.
-
-    Parameters
-    ----------
-    kinds : tuple of Kind
-        Any of them is accepted.
-    default : object
-    since : str, default="0.1"
-        Version that brought the parameter.
-    """
+    """What a parameter accepts: any of some kinds."""
 
     kinds: tuple[Kind, ...]
     default: Any
-    since: str = "0.1"
+    since: str = "0.1"  # version that brought the parameter
 
     def accepts(self, value: Any) -> str:
         """What is accepted in place of a value, in words."""
@@ -440,11 +431,6 @@ MLR_CLASSIFIER: dict[str, Constraint] = {
 
 
 def check_parameters(estimator: AdaCapBase) -> None:
-    """Refuse parameters that cannot work, by name, value and what is accepted.
-
-    Parameters
-    ----------
-    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
-    """
+    """Refuse parameters that cannot work, by name, value and what is accepted."""
     for name, constraint in estimator._constraints.items():
         constraint.check(name, getattr(estimator, name))

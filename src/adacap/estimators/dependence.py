@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
-from adacap.estimators.canonical import Index
+from adacap._typing import Floats, Index
 from adacap.estimators.rows import MergedRows, merge_rows, row_keys, with_mean_one
 from adacap.tables.columns import is_missing, read_column, values_by_row
 from adacap.tables.readings import find_reading
@@ -34,18 +33,10 @@ _DRAWS = 20  # of groups to hold out, of which the one with the best shares of c
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Groups and times of rows.
+    """Groups and times of rows."""
 
-    Attributes
-    ----------
-    group : ndarray of int, shape (n,), or None
-        0, 1, ... in arbitrary order.
-    time : ndarray of int, shape (n,), or None
-        Rank of the time of each row; equal times are equal.
-    """
-
-    group: Index | None = None
-    time: Index | None = None
+    group: Index | None = None  # (n,) numbers from 0, in arbitrary order
+    time: Index | None = None  # (n,) ranks; equal times are equal
 
     def take(self, index: Any) -> Dependence:
         """Those of some rows, renumbered without gaps."""
@@ -96,13 +87,7 @@ class RowSplit(NamedTuple):
 def read_dependence(groups: Any, time: Any, n_rows: int) -> Dependence | None:
     """Groups and times as numbers, checked; None where there are neither.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,), optional
-        Numbers, text or anything that can be compared.
-    time : array-like of shape (n_rows,), optional
-        Numbers, dates, or text that spells them.
-    n_rows : int
+    Groups are anything that can be compared, times are numbers, dates, or text that spells them.
 
     Examples
     --------
@@ -164,12 +149,6 @@ def merge_dependent(
     """Merge equal rows of one group and time; order rows and groups by content.
 
     Groups get the numbers that their rows give them, so that neither names nor positions matter.
-
-    Returns
-    -------
-    rows : MergedRows
-    dependence : Dependence
-        Of the rows that are kept.
     """
     merged = merge_rows(table, coded, None)
     content = _places(row_keys(table, coded), merged.index)
@@ -248,7 +227,7 @@ def dependent_hold_out(
         held = _drawn_groups(dependence.group, share, strata, rng)
         train = ~held
     if dependence.time is not None:
-        later = dependence.time >= _cut(dependence.time, 1 - share)
+        later = dependence.time >= _cuts(dependence.time, np.array([1 - share]))[0]
         held, train = held & later, train & ~later
     if train.sum() < 2 or not held.any():
         return np.arange(n_rows), np.arange(0)
@@ -277,11 +256,6 @@ def _counts(group: Index, strata: Index | None) -> Floats:
     found = np.zeros((int(group.max()) + 1, int(classes.max()) + 1))
     np.add.at(found, (group, classes), 1.0)
     return found
-
-
-def _cut(time: Index, share: float) -> int:
-    """The time that starts the later part, so that about a share of the rows is earlier."""
-    return int(_cuts(time, np.array([share]))[0])
 
 
 def _cuts(time: Index, shares: Floats) -> Index:
@@ -326,17 +300,14 @@ def dependent_folds(
         return [
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)
         ]
-    parts = [p for p in _blocks(dependence.time, fold, n_folds, most, rng) if _is_usable(*p)]
+    blocks = _blocks(dependence.time, fold, n_folds, most, rng)
+    parts = [(train, valid) for train, valid in blocks if len(train) >= 2 and len(valid) >= 1]
     if len(parts) < 2:
         raise ValueError(
             f"groups and time together leave {len(parts)} folds in which later rows of some groups "
             "can be predicted from earlier rows of others; 2 are needed. Give one of the two."
         )
     return parts
-
-
-def _is_usable(train: Index, valid: Index) -> bool:
-    return len(train) >= 2 and len(valid) >= 1
 
 
 def _blocks(

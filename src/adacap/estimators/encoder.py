@@ -28,7 +28,7 @@ from adacap.tables.readings import check_read_text
 from adacap.tables.table import Table, read_table, read_texts
 from adacap.tables.telling import tell_column
 
-__all__ = ["POLICIES", "TableEncoder"]
+__all__ = ["TableEncoder"]
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -155,15 +155,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ) -> Matrix:
         """:meth:`fit_transform` for an estimator: an array, regardless of ``set_output``.
 
-        Parameters
-        ----------
-        table : Table
-        y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        sample_weight : ndarray of shape (n_rows,), optional
-        layout : sequence of int or None
-            Order of the columns in the matrix; None is that of the table.
-        owner : str
-            Class name used in messages about the user's data.
+        ``layout`` is the order of the columns in the matrix, ``owner`` the class named in messages
+        about the user's data.
         """
         self._owner = owner
         return self._fit(table, y, sample_weight, keep=True, layout=layout)
@@ -226,11 +219,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def from_dict(cls, data: dict[str, Any], owner: str = "TableEncoder") -> TableEncoder:
         """Fitted encoder from the output of :meth:`to_dict`.
 
-        Parameters
-        ----------
-        data : dict
-        owner : str, default="TableEncoder"
-            Class name used in messages about the user's data.
+        ``owner`` is the class named in messages about the user's data.
         """
         encoder = cls(**{name: data[name] for name in OPTIONS})
         encoder._owner = owner

@@ -18,6 +18,7 @@ from adacap.core.permutation import draw_permutations, stack_labels
 from adacap.estimators.backbone import BackboneSpec, Factory
 from adacap.estimators.bag import FittedMember, Group, encoded, gather, regroup
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
+from adacap.estimators.inputs import grids_of
 from adacap.estimators.starts import Initialise
 from adacap.exceptions import DivergenceError, warn_caller
 from adacap.nn.adapter import Stacked, why_not_stacked
@@ -34,7 +35,7 @@ from adacap.training.resuming import UpTo, resumed
 from adacap.training.threads import one_thread
 from adacap.training.trouble import warn_of_rise
 
-__all__ = ["BagTraining", "FittedMember", "Recipe", "Rows", "probe", "solved_share"]
+__all__ = ["BagTraining", "Recipe", "probe", "solved_share"]
 
 _MOST_TOGETHER = 64_000_000  # hidden activations of one step, in numbers
 _MOST_ALONE = 100_000  # of those, up to which two threads wait more than they compute
@@ -52,8 +53,7 @@ class Recipe:
     score: str
     mlr_form: MLRForm
     n_permutations: int
-    lambda_init: float | str
-    grid: Tensor
+    lambda_init: float | str | tuple[float, ...]
     fit_intercept: bool
     refit_head: bool
     refit_net: bool
@@ -61,7 +61,6 @@ class Recipe:
     dither: Dither | None = None
     initialise: Initialise | None = None
     objective: str | None = None  # loss that training minimises, where it is another
-    starts: Tensor | None = None  # of λ, one for each step of the grid, if not its middle
 
     @property
     def trained_loss(self) -> str:
@@ -79,36 +78,17 @@ class BagTraining:
 
     With ``refit_net`` of a recipe each net is then trained again on all rows, up to the iteration
     that was best on its hold-out.
-
-    Attributes
-    ----------
-    recipes : tuple of Recipe
-        Taken in turn: a bag of two recipes trains its odd members by one and its even members by
-        the other.
-    rows : Rows
-    members : tuple of MemberRows
-    valid : Rows or None
-        Validation rows to use in place of each member's hold-out.
-    callbacks : tuple of Callback
-    start_from : tuple of FittedMember
-        Members to continue from instead of fresh nets.
-    checkpoint : Checkpoint or None
-        Where nets that are trained in this process are saved.
-    encoding : EncodingModule or None
-        What ``rows`` were encoded by; the nets then take rows as they were before it.
-    keep_at : tuple of int
-        Iteration to keep of each net, whatever its score; the best one by default.
     """
 
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[Recipe, ...]  # taken in turn: of two, odd members are trained by the second
     rows: Rows
     members: tuple[MemberRows, ...]
-    valid: Rows | None
+    valid: Rows | None  # to validate on in place of each member's hold-out
     callbacks: tuple[Callback, ...]
-    start_from: tuple[FittedMember, ...] = ()
-    checkpoint: Checkpoint | None = None
-    encoding: EncodingModule | None = None
-    keep_at: tuple[int, ...] = ()
+    start_from: tuple[FittedMember, ...] = ()  # to continue from instead of fresh nets
+    checkpoint: Checkpoint | None = None  # of nets trained in this process
+    encoding: EncodingModule | None = None  # of ``rows``; the nets then take rows as they were
+    keep_at: tuple[int, ...] = ()  # iteration to keep of each net, if not the best
 
     def fit(self) -> list[FittedMember]:
         """The bag, in the order of ``members``."""
@@ -253,12 +233,34 @@ class BagTraining:
             trainer = UpTo(nets, data, objective, config, callbacks=self.callbacks, last=last)
         return trainer
 
+    @torch.no_grad()
     def _frozen(self, recipe: Recipe, trained: Trained, group: list[int]) -> list[FittedMember]:
+        """Turn solved heads into ordinary output layers, on all rows if asked to."""
         is_new = not self.start_from
         if recipe.scheme == "plain" and is_new:  # a solved head fits no worse than a constant
             warn_of_rise(trained, recipe.config.max_lr)
-        chosen = [self.members[k] for k in group]
-        return _freeze(recipe, self.rows, trained, chosen, self.valid)
+        nets, rows = trained.nets.eval(), self.rows
+        own = Group(nets, LinearHead.of(trained.coef, trained.intercept).eval())
+        found = []
+        for k, member in enumerate(self.members[turn] for turn in group):
+            lam = dof = left = None
+            backbone = nets.backbone.member(k)
+            if isinstance(nets.head, TikhonovHead):
+                lam = float(nets.head.lam[k])
+                index = torch.cat([member.valid, member.train])[:MOST_REFIT]
+                if not recipe.refit_head:  # one minibatch, enough to read the capacity
+                    index = member.train[: recipe.config.batch_size]
+                hidden = outputs_of(backbone, rows.x[index])
+                fit, dof, left = solve_rows(
+                    hidden, rows, index, lam, fit_intercept=recipe.fit_intercept
+                )
+            held = held_out(recipe, rows, trained, k, member, self.valid, left, backbone)
+            if lam is not None and recipe.refit_head:
+                own.output.weight[k], own.output.bias[k] = fit.coef, fit.intercept
+            best = trained.best_step[k], trained.best_score[k]
+            history = trained.histories[k]
+            found.append(FittedMember(own, k, lam, dof, history, *best, member, held, left))
+        return found
 
 
 def build(recipe: Recipe, rows: Rows, seeds: Sequence[int]) -> Nets:
@@ -300,8 +302,9 @@ def probe(backbone: Backbone | Stacked, x: Tensor) -> Tensor:
 @torch.no_grad()
 def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tensor:
     """λ of every net on its first minibatch, by rule or as given."""
-    if not isinstance(recipe.lambda_init, str):
+    if not isinstance(recipe.lambda_init, str | tuple):
         return float(recipe.lambda_init)
+    grid, values = grids_of(recipe.lambda_init)
     batch = next(data.batches(recipe.config.batch_size))
     hidden = nets.eval().backbone(batch.x)
     if n_bad := int((~hidden.isfinite()).sum()):
@@ -318,11 +321,11 @@ def start_lambda(recipe: Recipe, nets: Nets, data: TrainingData) -> float | Tens
             labels = stack_labels(labels[:, 0], index.to(labels.device))
         starts.append(
             initial_lambda(
-                hidden[k], labels, recipe.grid.to(hidden.device),
+                hidden[k], labels, grid.to(hidden.device),
                 loss=recipe.trained_loss, form=recipe.mlr_form,
                 sample_weight=None if batch.weight is None else batch.weight[k],
                 fit_intercept=recipe.fit_intercept,
-                values=recipe.starts,
+                values=values,
             )
         )  # fmt: skip
     return torch.stack(starts)
@@ -360,41 +363,3 @@ def solved_share(recipe: Recipe, member: FittedMember, n_rows: int) -> float:
         n_solved = train_rows + valid if recipe.refit_net else train_rows
         n_solved = min(n_solved, recipe.config.batch_size)
     return n_solved / n_rows
-
-
-@torch.no_grad()
-def _freeze(
-    recipe: Recipe,
-    rows: Rows,
-    trained: Trained,
-    members: Sequence[MemberRows],
-    valid: Rows | None,
-) -> list[FittedMember]:
-    """Turn solved heads into ordinary output layers, on all rows if asked to."""
-    nets = trained.nets.eval()
-    output = LinearHead.of(trained.coef, trained.intercept)
-    found = []
-    for k, member in enumerate(members):
-        lam = dof = left = None
-        backbone = nets.backbone.member(k)
-        if isinstance(nets.head, TikhonovHead):
-            lam = float(nets.head.lam[k])
-            index = torch.cat([member.valid, member.train])[:MOST_REFIT]
-            if not recipe.refit_head:  # one minibatch, enough to read the capacity
-                index = member.train[: recipe.config.batch_size]
-            hidden = outputs_of(backbone, rows.x[index])
-            fit, dof, left = solve_rows(
-                hidden, rows, index, lam, fit_intercept=recipe.fit_intercept
-            )
-        held = held_out(recipe, rows, trained, k, member, valid, left, backbone)
-        if lam is not None and recipe.refit_head:
-            output.weight[k], output.bias[k] = fit.coef, fit.intercept
-        found.append((lam, dof, left, held))
-    group = Group(nets, output.eval())
-    return [
-        FittedMember(
-            group, k, lam, dof, trained.histories[k], trained.best_step[k], trained.best_score[k],
-            member, held_out=held, left_out=left,
-        )
-        for k, (member, (lam, dof, left, held)) in enumerate(zip(members, found, strict=True))
-    ]  # fmt: skip

@@ -91,8 +91,10 @@ class Evidence:
     dependence: Dependence | None = None  # of the rows
     dependence_aside: Dependence | None = None
 
-    def outputs_aside(self, rows: Rows) -> Tensor:
-        """Mean output of the members on rows that none of them saw."""
+    def outputs_aside(self) -> Tensor:
+        """Mean output of the members on the rows set aside."""
+        rows = self.aside
+        assert rows is not None
         if self.blend is not None:
             return outputs_of(self.blend.module, rows.x, BLEND_CHUNK).double()
         outputs = [outputs_of(member.network, rows.x).double() for member in self.members]
@@ -214,13 +216,7 @@ def solve_rows(
 
 
 def pooled_outputs(members: Sequence[FittedMember], n_rows: int) -> tuple[Tensor, Tensor]:
-    """Rows that some member held out, and the mean output of the members that did.
-
-    Returns
-    -------
-    index : Tensor of shape (m,)
-    outputs : Tensor of shape (m, c), float64
-    """
+    """Rows that some member held out, and the mean output of the members that did."""
     held = [(m.rows.valid, m.held_out.outputs) for m in members if m.held_out is not None]
     everything = torch.arange(n_rows)  # rows that the caller gave to validate on have no index
     return _pool([(valid if len(valid) else everything, out) for valid, out in held], n_rows)

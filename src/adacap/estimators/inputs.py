@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from typing import Any
@@ -15,19 +15,15 @@ from sklearn.utils.validation import _check_sample_weight
 from torch import Tensor
 
 from adacap._typing import Floats
-from adacap.core.lambda_init import lambda_grid as make_grid
+from adacap.core.lambda_init import lambda_grid
 from adacap.estimators.encoder import TableEncoder
 from adacap.tables.columns import values_by_row
 from adacap.tables.table import Table, read_table
 
 __all__ = [
-    "as_input", "device_of", "feature_names", "grid_of", "grids_of", "member_seeds", "read_input",
+    "as_input", "device_of", "feature_names", "grids_of", "member_seeds", "read_input",
     "refuse_other_shape", "row_weights", "usual_torch",
 ]  # fmt: skip
-
-
-_PAPER_GRID = (1e-1, 1e4, 12)
-_PUBLISHED_GRIDS = (1e-1, 1e4, 11), (1e-1, 1e4, 10)  # looked at, and returned
 
 
 def read_input(X: Any, policy: str) -> tuple[Table, tuple[int, ...] | None]:
@@ -91,16 +87,6 @@ def member_seeds(random_state: Any, n_members: int) -> list[int]:
     ]
 
 
-def grid_of(spec: Sequence[float] | None) -> Tensor:
-    """Values of λ to start from, in order; None is the paper's grid."""
-    if spec is None:
-        return make_grid(*_PAPER_GRID)
-    values = torch.as_tensor(np.asarray(spec, dtype=np.float64))
-    if values.ndim != 1 or len(values) < 2 or not bool((values > 0).all()):
-        raise ValueError(f"lambda_init must be at least 2 positive numbers, got {spec!r}.")
-    return values.sort().values
-
-
 def grids_of(lambda_init: Any) -> tuple[Tensor, Tensor | None]:
     """Values of λ that the rule looks at, and those that it returns where they are others.
 
@@ -116,18 +102,16 @@ def grids_of(lambda_init: Any) -> tuple[Tensor, Tensor | None]:
     (tensor([1., 2.], dtype=torch.float64), None)
     """
     if lambda_init == "published":
-        looked_at, returned = (make_grid(*grid) for grid in _PUBLISHED_GRIDS)
-        return looked_at, returned
-    return grid_of(lambda_init if isinstance(lambda_init, tuple) else None), None
+        return lambda_grid(n_points=11), lambda_grid(n_points=10)
+    if isinstance(lambda_init, tuple):
+        return torch.tensor(lambda_init, dtype=torch.float64), None
+    return lambda_grid(), None
 
 
 def device_of(name: str | None) -> torch.device:
     """Device by name; a GPU if there is one and none is named.
 
-    Raises
-    ------
-    ValueError
-        If this machine, or this installation of torch, has no such device.
+    A ``ValueError`` if this machine, or this installation of torch, has no such device.
     """
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

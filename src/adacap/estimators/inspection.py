@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -74,10 +73,9 @@ class Inspection:
             The file written.
         """
         check_is_fitted(self)
-        # By name: the report knows the estimators, not the other way round.
-        report = importlib.import_module("adacap.report")
-        written: Path = report.write_report(self, X_test, y_test, path, **options)
-        return written
+        from adacap.report import write_report
+
+        return write_report(self, X_test, y_test, path, **options)
 
 
 Line = tuple[str, str]

@@ -8,6 +8,7 @@ two rows.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,14 +20,12 @@ from torch import Tensor, nn
 
 from adacap._typing import Floats
 from adacap.estimators.adaptive import LearntWidths, learn_widths
-from adacap.estimators.bag import Bag
-from adacap.estimators.blending import Blended, blend_module
+from adacap.estimators.bag import Bag, FittedMember
+from adacap.estimators.blending import Part, blend_module
 from adacap.estimators.bounds import (
     Depends,
     Errors,
-    IntervalMethod,
     PredictedRows,
-    WidthMethod,
     check_shares,
     describe,
     interval_of,
@@ -40,7 +39,6 @@ from adacap.estimators.held_out import (
     BLEND_CHUNK,
     Evidence,
     outputs_of,
-    pooled_outputs,
     pooled_residuals,
 )
 from adacap.estimators.settings import Settings
@@ -48,21 +46,8 @@ from adacap.estimators.targets import RegressionCodec
 from adacap.nn.predictors import Frozen
 
 __all__ = [
-    "LOO_INFLATION",
-    "Errors",
-    "FoldErrors",
-    "IntervalData",
-    "IntervalMethod",
-    "WidthMethod",
-    "by_group",
-    "errors_of",
-    "fold_errors",
-    "fold_module",
-    "fresh_errors",
-    "interval",
-    "later_errors",
-    "quantiles",
-    "scale_of_rows",
+    "LOO_INFLATION", "FoldErrors", "IntervalData", "by_group", "errors_of", "fold_errors",
+    "fold_module", "fresh_errors", "interval", "later_errors", "quantiles", "scale_of_rows",
 ]  # fmt: skip
 
 FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
@@ -116,13 +101,7 @@ class IntervalData:
         return {"split": self.split, "cv+": self.folds, "loo": self.loo}
 
     def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` resolves to, or the requested one if it is available.
-
-        Raises
-        ------
-        ValueError
-            With what to do about it.
-        """
+        """Method that ``"auto"`` resolves to, or the requested one if it is available."""
         return resolve(method, self._there)
 
     def errors(self, method: str) -> Errors:
@@ -158,11 +137,11 @@ class FoldOutputs(nn.Module):
         return found.transpose(0, 1)
 
 
-def fold_module(estimator: Any, layers: FoldLayers) -> nn.Module:
-    """What predicts fold by fold, with output layers that never saw the fold."""
-    if estimator.blend_:
-        return blend_module(estimator.blend_, layers)
-    return Bag(estimator.members_, layers)
+def fold_module(
+    parts: Sequence[Part], members: Sequence[FittedMember], layers: FoldLayers
+) -> nn.Module:
+    """What predicts fold by fold, a blend or nets, with output layers that never saw the fold."""
+    return blend_module(parts, layers) if parts else Bag(members, layers)
 
 
 def _rows(estimator: Any, X: Any, method: str, width: str) -> PredictedRows:
@@ -183,7 +162,7 @@ def _fold_outputs(
     """Outputs and scale ``(m, K, c)`` of new rows under each fold."""
     assert data.folds is not None
     own = data.widths if is_adaptive else None
-    module = fold_module(estimator, data.folds.layers)
+    module = fold_module(estimator.blend_, estimator.members_, data.folds.layers)
     folds = FoldOutputs(module, None if own is None else own.trees).eval()
     found = estimator._outputs(X, folds).astype(np.float64)
     if own is None:
@@ -236,21 +215,25 @@ def _split_errors(evidence: Evidence, data: IntervalData) -> Errors | None:
     if aside is None:
         return later_errors(evidence)
     scale = None if data.widths is None else _scale_aside(evidence, data, aside.x)
-    errors = errors_of(evidence.outputs_aside(aside), aside.targets, aside.weight, scale)
+    errors = errors_of(evidence.outputs_aside(), aside.targets, aside.weight, scale)
     return by_group(errors, evidence.dependence_aside, None)
 
 
 def later_errors(evidence: Evidence) -> Errors | None:
     """With time: errors on later rows of models that were trained on earlier ones."""
-    dependence, rows = evidence.dependence, evidence.rows
-    if dependence is None or dependence.time is None or evidence.valid is not None:
+    if not _is_in_time(evidence) or evidence.valid is not None:
         return None
     index, outputs = evidence.outputs_held_out()
     if evidence.is_warm_start or len(index) == 0:
         return None
+    return _held_out_errors(evidence, index, outputs)
+
+
+def _held_out_errors(evidence: Evidence, index: Tensor, outputs: Tensor) -> Errors:
+    rows = evidence.rows
     weight = None if rows.weight is None else rows.weight.cpu()[index]
     errors = errors_of(outputs, rows.targets.cpu()[index], weight)
-    return by_group(errors, dependence, index.numpy(), GROUP_COUNT)
+    return by_group(errors, evidence.dependence, index.numpy(), GROUP_COUNT)
 
 
 def by_group(
@@ -270,16 +253,7 @@ def by_group(
 def fresh_errors(errors: Errors, groups: Any, n_rows: int, keep: Any, settings: Settings) -> Errors:
     """Errors on rows that the caller gave after the fit, which depend as those of the fit do.
 
-    Parameters
-    ----------
-    errors : Errors
-    groups : array-like of shape (n_rows,) or None
-    n_rows : int
-        Rows given.
-    keep : ndarray of int
-        Those of them that have an error.
-    settings : Settings
-        Of the fit.
+    ``keep`` are those of the rows given that have an error.
     """
     found = errors
     if groups is not None:
@@ -299,16 +273,11 @@ def _scale_aside(evidence: Evidence, data: IntervalData, x: Tensor) -> Floats:
     """Scale ``(m, c)`` of rows that were set aside: the geometric mean over folds."""
     assert data.folds is not None
     assert data.widths is not None
-    parts = None if evidence.blend is None else evidence.blend.parts
-    module: Any = (
-        Bag(evidence.members, data.folds.layers)
-        if parts is None
-        else blend_module(parts, data.folds.layers)
-    )
+    parts = () if evidence.blend is None else evidence.blend.parts
+    module = fold_module(parts, evidence.members, data.folds.layers)
     folds = FoldOutputs(module, data.widths.trees).eval()
     outputs, sizes = np.split(_array(outputs_of(folds, x, BLEND_CHUNK)), 2, axis=2)
-    found: Floats = np.exp(np.log(data.widths.formula.scale(outputs, sizes)).mean(1))
-    return found
+    return scale_of((outputs, data.widths.formula.scale(outputs, sizes)))
 
 
 def _with_widths(
@@ -332,48 +301,33 @@ def fold_errors(evidence: Evidence) -> FoldErrors | None:
     folds, and those beyond what folds hold at most. They have no error; the others were drawn at
     random, and what holds for them holds given the rest.
     """
-    if evidence.blend is not None:
-        return _blend_errors(evidence, evidence.blend)
-    rows, members = evidence.rows, evidence.members
+    blend = evidence.blend
+    members = evidence.members if blend is None else blend.members
     held = [member.held_out for member in members]
-    layers = [h.layer for h in held if h is not None and h.layer is not None]
-    if len(layers) < max(2, len(members)) or evidence.is_warm_start or _is_in_time(evidence):
+    layers = tuple(h.layer for h in held if h is not None and h.layer is not None)
+    least = max(2, len(members)) if blend is None else len(members)
+    if len(layers) < least or evidence.is_warm_start or _is_in_time(evidence):
         return None
-    fold = torch.full((len(rows.x),), -1, dtype=torch.int32)
+    fold = _fold_of_each(members, len(evidence.rows.x)) if blend is None else blend.fold
+    index, outputs = evidence.outputs_held_out()
+    if fold is None or len(index) == 0:
+        return None
+    errors = _held_out_errors(evidence, index, outputs)
+    own = fold[index].to(torch.int32).numpy()
+    return FoldErrors(errors.values, errors.weight, own, layers, depends=errors.depends)
+
+
+def _fold_of_each(members: Sequence[FittedMember], n_rows: int) -> Tensor | None:
+    """The net that held out each row, -1 for none; None if two held out one row, or none did."""
+    fold = torch.full((n_rows,), -1)
     for k, member in enumerate(members):
         fold[member.rows.valid] = k
-    index = (fold >= 0).nonzero()[:, 0]
     n_held = sum(len(member.rows.valid) for member in members)
-    if len(index) != n_held or n_held == 0:
-        return None
-    _, outputs = pooled_outputs(members, len(fold))
-    weight = None if rows.weight is None else rows.weight.cpu()[index]
-    errors = errors_of(outputs, rows.targets.cpu()[index], weight)
-    errors = by_group(errors, evidence.dependence, index.numpy(), GROUP_COUNT)
-    return _of_folds(errors, fold[index].numpy(), layers)
+    return fold if 0 < n_held == int((fold >= 0).sum()) else None
 
 
 def _is_in_time(evidence: Evidence) -> bool:
     return evidence.dependence is not None and evidence.dependence.time is not None
-
-
-def _blend_errors(evidence: Evidence, blend: Blended) -> FoldErrors | None:
-    """Errors out of fold of a blend, which is trained in folds that share out the rows."""
-    held = [member.held_out for member in blend.members]
-    layers = [h.layer for h in held if h is not None and h.layer is not None]
-    index, outputs = evidence.outputs_held_out()
-    rows = evidence.rows
-    if len(layers) < len(held) or len(index) == 0 or _is_in_time(evidence):
-        return None
-    weight = None if rows.weight is None else rows.weight.cpu()[index]
-    errors = errors_of(outputs, rows.targets.cpu()[index], weight)
-    errors = by_group(errors, evidence.dependence, index.numpy(), GROUP_COUNT)
-    fold = blend.fold[index].to(torch.int32).numpy()
-    return _of_folds(errors, fold, layers)
-
-
-def _of_folds(errors: Errors, fold: Any, layers: list[tuple[Tensor, Tensor]]) -> FoldErrors:
-    return FoldErrors(errors.values, errors.weight, fold, tuple(layers), depends=errors.depends)
 
 
 def _loo_errors(evidence: Evidence) -> Errors | None:

@@ -88,30 +88,7 @@ class MLRNetBase(AdaCapBase):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.depth = depth
-        self.width = width
-        self.scheme = scheme
-        self.n_estimators = n_estimators
-        self.top = top
-        self.preprocessing = preprocessing
-        self.validation = validation
-        self.max_iter = max_iter
-        self.max_lr = max_lr
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.refit = refit
-        self.n_permutations = n_permutations
-        self.structured_dither = structured_dither
-        self.target_dither = target_dither
-        self.dither_form = dither_form
-        self.lambda_init = lambda_init
-        self.fit_intercept = fit_intercept
-        self.initialization = initialization
-        self.time_limit = time_limit
-        self.device = device
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+        self._keep(locals())
 
     def _recipe(self, settings: Settings, *rest: Any) -> Recipe:
         strength = (settings.structured_dither or 0.0, settings.target_dither or 0.0)
@@ -390,30 +367,4 @@ class MLRNetClassifier(MLRNetBase, AdaCapClassifier):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            depth=depth,
-            width=width,
-            scheme=scheme,
-            n_estimators=n_estimators,
-            top=top,
-            preprocessing=preprocessing,
-            validation=validation,
-            max_iter=max_iter,
-            max_lr=max_lr,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            refit=refit,
-            n_permutations=n_permutations,
-            structured_dither=structured_dither,
-            target_dither=target_dither,
-            dither_form=dither_form,
-            lambda_init=lambda_init,
-            fit_intercept=fit_intercept,
-            initialization=initialization,
-            time_limit=time_limit,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.select_by = select_by
+        self._keep(locals())

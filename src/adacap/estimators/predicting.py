@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -47,17 +46,6 @@ def chunked_outputs(
     padded to 8 only, to be fast; they agree with the others at least up to rounding, about 1e-6 of
     the spread of the outputs. Many rows are cut into chunks, which threads take in turn.
 
-    Parameters
-    ----------
-    network : nn.Module
-    encoded : ndarray of shape (n, d)
-    sample_shape : tuple of int or None
-        Shape of one sample, where it is not a row of a table.
-
-    Returns
-    -------
-    ndarray of shape (n, ...)
-
     Examples
     --------
     >>> chunked_outputs(nn.Identity(), np.ones((3, 2), dtype=np.float32), None).shape
@@ -67,8 +55,12 @@ def chunked_outputs(
     device = next((tensor.device for tensor in tensors), torch.device("cpu"))
     size, n_rows = _rows_at_once(network), len(encoded)
     multiple = _FEW if n_rows <= _FEW and _is_large(network) else _MULTIPLE
+
+    def outputs(part: slice, multiple: int = _MULTIPLE) -> Tensor:
+        return _outputs(network, encoded[part], sample_shape, device, multiple)
+
     with no_team():
-        first = _outputs(network, encoded[:size], sample_shape, device, multiple)
+        first = outputs(slice(size), multiple)
     if n_rows <= size:
         return first.numpy()
     starts = range(0, n_rows, size)
@@ -77,7 +69,13 @@ def chunked_outputs(
     pending = deque(starts[1:])
     shares = device.type == "cpu" and keeps_nothing(network)
     n_threads = min(torch.get_num_threads(), len(pending)) if shares else 1
-    fill = partial(_fill, network, encoded, sample_shape, device, size, pending, found)
+
+    def fill() -> None:
+        """Write the outputs of the chunks that are left where they belong."""
+        for start in _taken_from(pending):
+            part = slice(start, start + size)
+            found[part] = outputs(part)
+
     if n_threads > 1 and not is_shared_out():
         in_threads([fill] * n_threads)
     elif n_threads > 1:
@@ -91,10 +89,6 @@ def chunked_outputs(
 
 def refuse_non_finite(outputs: npt.NDArray[np.float32], encoded: npt.NDArray[np.float32]) -> None:
     """Refuse predictions that are not finite, naming the rows.
-
-    Raises
-    ------
-    NonFiniteError
 
     Examples
     --------
@@ -127,21 +121,6 @@ def _outputs(
         x = torch.cat([x, x.new_zeros(n_missing, *x.shape[1:])])
     found: Tensor = network(x)[: len(encoded)].cpu()
     return found
-
-
-def _fill(
-    network: nn.Module,
-    encoded: npt.NDArray[np.float32],
-    sample_shape: tuple[int, ...] | None,
-    device: torch.device,
-    size: int,
-    pending: deque[int],
-    found: Tensor,
-) -> None:
-    """Write the outputs of the chunks that are left where they belong."""
-    for start in _taken_from(pending):
-        part = slice(start, start + size)
-        found[part] = _outputs(network, encoded[part], sample_shape, device, _MULTIPLE)
 
 
 def _taken_from(pending: deque[int]) -> Iterator[int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.utils.validation import check_consistent_length
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.choosing import choose_transforms
 from adacap.estimators.dependence import (
     Dependence,
@@ -19,7 +19,7 @@ from adacap.estimators.dependence import (
     read_dependence,
 )
 from adacap.estimators.encoder import TableEncoder
-from adacap.estimators.fitting import Rows
+from adacap.estimators.held_out import Rows
 from adacap.estimators.inputs import (
     as_input,
     device_of,
@@ -33,47 +33,38 @@ from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.estimators.transforms import TargetTransform, fit_transform
 from adacap.tables.table import Table, read_texts
 
-__all__ = ["Codec", "Preparation", "Prepared", "Samples", "read_samples"]
+__all__ = ["Codec", "Given", "Preparation", "Prepared", "Samples", "read_samples"]
 
 Codec: TypeAlias = RegressionCodec | ClassCodec
 
 
+class Given(NamedTuple):
+    """What ``fit`` is given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    X_val: Any = None
+    y_val: Any = None
+    groups: Any = None
+    time: Any = None
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Different rows of positive weight, in an order that depends on content alone.
-
-    Attributes
-    ----------
-    table : Table
-    y : ndarray of shape (n,) or (n, n_targets)
-        Targets as the user gave them.
-    weight : ndarray of shape (n,) or None
-        None if all are 1.
-    origin : ndarray of shape (n,)
-        The first row of the user's table that each stands for.
-    sample_shape : tuple of int or None
-        Shape of one sample, where it is not a row of a table.
-    n_given : int
-        Rows of the user's table.
-    columns : tuple of int
-        Columns in an order that depends on content alone.
-    sign : ndarray of shape (n_targets,)
-        -1 for a regression target whose sign is flipped.
-    dependence : Dependence or None
-        Groups and times of the rows.
-    """
+    """Different rows of positive weight, in an order that depends on content alone."""
 
     table: Table
-    y: npt.NDArray[Any]
-    weight: Floats | None
-    origin: npt.NDArray[np.intp]
-    sample_shape: tuple[int, ...] | None
-    n_given: int
-    columns: tuple[int, ...] = ()
-    sign: Floats | None = None
+    y: npt.NDArray[Any]  # (n,) or (n, c), as the user gave it
+    weight: Floats | None  # None if all are 1
+    origin: Index  # the first row of the user's table that each stands for
+    sample_shape: tuple[int, ...] | None  # where it is not a row of a table
+    n_given: int  # rows of the user's table
+    columns: tuple[int, ...] = ()  # in an order that depends on content alone
+    sign: Floats | None = None  # -1 for a regression target whose sign is flipped
     dependence: Dependence | None = None
 
-    def take(self, index: npt.NDArray[np.intp]) -> Samples:
+    def take(self, index: Index) -> Samples:
         """Some of the rows."""
         return replace(
             self,
@@ -86,45 +77,27 @@ class Samples:
 
 
 def read_samples(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    policy: str,
-    codec: type[Codec],
-    read_text: bool | str = True,
-    *,
-    groups: Any = None,
-    time: Any = None,
+    given: Given, policy: str, codec: type[Codec], read_text: bool | str = True
 ) -> Samples:
     """Rows that count, checked: those of weight 0 left out, equal ones merged.
 
-    Parameters
-    ----------
-    X, y, sample_weight
-        As given to ``fit``.
-    policy : str
-        Of preprocessing, which decides whether samples may be other than rows.
-    codec : type
-        Of the targets.
-    read_text : bool or str
-        As given to :class:`TableEncoder`. Text is read before rows are compared, so that they are
-        the same in every container.
-    groups, time : array-like, optional
-        Rows of different groups or times are not merged.
+    Text is read before rows are compared, so that they are the same in every container. Rows of
+    different groups or times are not merged.
 
     Examples
     --------
-    >>> samples = read_samples([[1.0], [2.0], [1.0]], [5, 6, 5], None, "default", RegressionCodec)
+    >>> given = Given([[1.0], [2.0], [1.0]], [5, 6, 5])
+    >>> samples = read_samples(given, "default", RegressionCodec)
     >>> sorted(zip(samples.origin.tolist(), samples.weight.tolist()))
     [(0, 1.333...), (1, 0.666...)]
     """
-    table, sample_shape = read_input(X, policy)
+    table, sample_shape = read_input(given.X, policy)
     table = read_texts(table, read_text if policy == "default" else False)
     n_given = table.n_rows
-    y = codec.check(y)
+    y = codec.check(given.y)
     check_consistent_length(np.empty(n_given), y)
-    weight = row_weights(sample_weight, n_given)
-    dependence = read_dependence(groups, time, n_given)
+    weight = row_weights(given.sample_weight, n_given)
+    dependence = read_dependence(given.groups, given.time, n_given)
     samples = Samples(
         table, y, weight, np.arange(n_given), sample_shape, n_given, dependence=dependence
     )
@@ -148,34 +121,16 @@ def read_samples(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What training sees of the samples, and how it was made from them.
+    """What training sees of the samples, and how it was made from them."""
 
-    Attributes
-    ----------
-    rows : Rows
-        To train on.
-    valid : Rows or None
-        Given by the caller to choose iterations on.
-    aside : Rows or None
-        Used neither in training nor for any choice.
-    samples : Samples
-        Those of ``rows``.
-    samples_aside : Samples or None
-        Those of ``aside``.
-    strata : ndarray of shape (n,) or None
-        Class of each row.
-    codec : RegressionCodec or ClassCodec
-    encoder : TableEncoder
-    """
-
-    rows: Rows
-    valid: Rows | None
-    aside: Rows | None
-    samples: Samples
-    strata: npt.NDArray[np.intp] | None
+    rows: Rows  # to train on
+    valid: Rows | None  # given by the caller to choose iterations on
+    aside: Rows | None  # used neither in training nor for any choice
+    samples: Samples  # those of ``rows``
+    strata: Index | None  # class of each row
     codec: Codec
     encoder: TableEncoder
-    samples_aside: Samples | None = None
+    samples_aside: Samples | None = None  # those of ``aside``
 
     @property
     def n_rows(self) -> int:
@@ -203,25 +158,12 @@ class Preparation:
         """Share of the rows to set aside; some estimators have no such parameter."""
         return float(getattr(self, "calibration_fraction", None) or 0.0)
 
-    def _prepare(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        X_val: Any,
-        y_val: Any,
-        seed: int,
-        is_warm_start: bool,
-        groups: Any = None,
-        time: Any = None,
-    ) -> Prepared:
+    def _prepare(self, given: Given, seed: int, is_warm_start: bool) -> Prepared:
         """Check, merge, set aside, code and encode."""
         options = encoder_options(self.preprocessing)
         policy = self.encoder_.policy if is_warm_start else options["policy"]
         read_text = options.get("read_text", True)
-        every = samples = read_samples(
-            X, y, sample_weight, policy, self._codec, read_text, groups=groups, time=time
-        )
+        every = samples = read_samples(given, policy, self._codec, read_text)
         keep, later = self._set_aside(every, seed, is_warm_start)
         if len(later):
             samples = every.take(keep)
@@ -249,10 +191,10 @@ class Preparation:
         shape = samples.sample_shape
         rows = self._rows(encoded, coded, samples.weight, shape)
         valid = aside = fresh = None
-        if X_val is not None:
-            valid_table, valid_shape = read_input(X_val, policy)
+        if given.X_val is not None:
+            valid_table, valid_shape = read_input(given.X_val, policy)
             refuse_other_shape("X_val", valid_shape, shape)
-            valid_coded = codec.encode(y_val)
+            valid_coded = codec.encode(given.y_val)
             check_consistent_length(np.empty(valid_table.n_rows), valid_coded)
             valid = self._rows(encoder.encode(valid_table), valid_coded, None, shape)
         if len(later):
@@ -311,9 +253,7 @@ class Preparation:
             None if weight is None else torch.as_tensor(weight, dtype=torch.float32, device=device),
         )
 
-    def _set_aside(
-        self, samples: Samples, seed: int, is_warm_start: bool
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _set_aside(self, samples: Samples, seed: int, is_warm_start: bool) -> tuple[Index, Index]:
         """Rows to train with, and rows that nothing uses before the nets are done."""
         if is_warm_start and self._calibration_share > 0:
             raise ValueError(

@@ -188,20 +188,8 @@ def spelled_out(
 ) -> dict[str, Any]:
     """Overrides in parameters of the estimator alone: readings, loss and start are put into them.
 
-    Parameters
-    ----------
-    overrides : mapping
-        Parameters, ``reading`` (a name or several), ``loss`` and ``initialization``.
-    preset : mapping
-        Parameters that hold where nothing else is said.
-    known : container of str
-        Names of the parameters.
-    autos : mapping
-        What ``"auto"`` resolves to.
-
-    Returns
-    -------
-    dict
+    ``preset`` holds where nothing else is said, ``known`` has the names of the parameters,
+    ``autos`` what ``"auto"`` resolves to.
 
     Examples
     --------

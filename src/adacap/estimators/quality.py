@@ -121,11 +121,8 @@ def plan_of(
     ``"auto"`` is the blend of ``"balanced"``, unless a parameter that describes nets is given: then
     it is a bag of such nets and nothing else.
 
-    Raises
-    ------
-    ValueError
-        If a blend is asked for by name and cannot be had, or if a parameter describes nets and the
-        blend trains none.
+    A ``ValueError`` if a blend is asked for by name and cannot be had, or if a parameter describes
+    nets and the blend trains none.
 
     Examples
     --------

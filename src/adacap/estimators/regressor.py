@@ -20,13 +20,11 @@ from adacap.estimators._base import (
     OptimizerPair,
     RandomState,
 )
+from adacap.estimators.bounds import IntervalMethod, WidthMethod
 from adacap.estimators.constraints import REGRESSOR
 from adacap.estimators.held_out import Evidence
-from adacap.estimators.inputs import row_weights
 from adacap.estimators.intervals import (
     IntervalData,
-    IntervalMethod,
-    WidthMethod,
     errors_of,
     fresh_errors,
     interval,
@@ -34,7 +32,6 @@ from adacap.estimators.intervals import (
 )
 from adacap.estimators.intervals import quantiles as _quantiles
 from adacap.estimators.preprocessing import Preprocessing
-from adacap.estimators.seen import refuse_seen
 from adacap.estimators.settings import REGRESSION
 from adacap.estimators.targets import RegressionCodec
 from adacap.training.callbacks import Callback
@@ -242,33 +239,7 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         callbacks: Sequence[Callback] | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        super().__init__(
-            quality=quality,
-            architecture=architecture,
-            scheme=scheme,
-            width=width,
-            depth=depth,
-            n_estimators=n_estimators,
-            preprocessing=preprocessing,
-            validation=validation,
-            calibration_fraction=calibration_fraction,
-            max_iter=max_iter,
-            max_lr=max_lr,
-            batch_size=batch_size,
-            optimizer=optimizer,
-            weight_decay=weight_decay,
-            refit=refit,
-            n_permutations=n_permutations,
-            lambda_init=lambda_init,
-            fit_intercept=fit_intercept,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            device=device,
-            random_state=random_state,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
-        self.target_transform = target_transform
+        self._keep(locals())
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Predict the target.
@@ -401,12 +372,8 @@ class AdaCapRegressor(RegressorMixin, AdaCapBase):
         self
             Predictions stay as they are.
         """
-        check_is_fitted(self)
-        refuse_seen(self, X, y)
+        outputs, coded, weight, keep = self._fresh(X, y, sample_weight)
         data = self.intervals_
-        outputs, coded, weight = self._compare(X, y, sample_weight)
-        given = row_weights(sample_weight, len(y))
-        keep = np.arange(len(y)) if given is None else np.flatnonzero(given)
         scale = None if data.widths is None else scale_of_rows(self, X, data)[keep]
         errors = errors_of(outputs, coded, weight, scale)
         split = fresh_errors(errors, groups, len(y), keep, self.settings_)

@@ -132,21 +132,10 @@ def kept_member(
     sizes: Mapping[str, int],
     device: torch.device,
 ) -> Any:
-    """A member that is not a net: from the checkpoint, or from ``fit``.
+    """A predictor and its arrays, or a FittedKernel: from the checkpoint, or from ``fit``.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint or None
-    key : str
-        What identifies it within the fit.
-    fit : callable
-    sizes : mapping of str to int
-        ``k``, ``d_in`` and ``n_out`` that it must have.
-    device : torch.device
-
-    Returns
-    -------
-    tuple (predictor, arrays), or FittedKernel
+    ``key`` identifies it within the fit, ``sizes`` has the ``k``, ``d_in`` and ``n_out`` that it
+    must have.
     """
     if checkpoint is None:
         return fit()

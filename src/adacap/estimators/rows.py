@@ -8,21 +8,21 @@ does the unit of the weights matter: their mean over the different rows is 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
-from adacap.estimators.canonical import Index, arrange
+from adacap._typing import Floats, Index
+from adacap.estimators.canonical import arrange
 from adacap.exceptions import did_you_mean
 from adacap.tables.table import Table
 
 __all__ = [
-    "MergedRows", "fold_rows", "hold_out", "merge_rows", "row_keys", "weights_of_classes",
-    "with_mean_one",
+    "MergedRows", "fold_rows", "folds_as_arrays", "hold_out", "merge_rows", "row_keys",
+    "weights_of_classes", "with_mean_one",
 ]  # fmt: skip
 
 _SHOWN = 10  # classes in a message
@@ -31,40 +31,16 @@ _LEAST_WEIGHT = 1e-30  # of a mean of 1: float32 goes down to 1e-38
 
 @dataclass(frozen=True)
 class MergedRows:
-    """Different rows, in canonical order.
+    """Different rows, in canonical order."""
 
-    Attributes
-    ----------
-    index : ndarray of int
-        Rows of the input to keep.
-    weight : ndarray or None
-        Weights of mean 1; None if all are equal.
-    columns : tuple of int
-        Columns in canonical order.
-    sign : ndarray of shape (n_targets,)
-        1, or -1 where the sign of the target is flipped.
-    """
-
-    index: Index
-    weight: Floats | None
-    columns: tuple[int, ...]
-    sign: Floats
+    index: Index  # rows of the input to keep
+    weight: Floats | None  # of mean 1; None if all are equal
+    columns: tuple[int, ...]  # in canonical order
+    sign: Floats  # 1, or -1 where the sign of the target is flipped
 
 
 def merge_rows(table: Table, coded: Floats, sample_weight: Floats | None) -> MergedRows:
-    """Merge equal rows and order by content.
-
-    Parameters
-    ----------
-    table : Table
-    coded : ndarray of shape (n, c)
-        Targets as numbers.
-    sample_weight : ndarray of shape (n,), optional
-        Positive.
-
-    Returns
-    -------
-    MergedRows
+    """Merge equal rows and order by content; weights are positive.
 
     Examples
     --------
@@ -203,29 +179,32 @@ def fold_rows(
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
+def folds_as_arrays(
+    parts: Sequence[tuple[Index, Index]], n_rows: int
+) -> tuple[Index, npt.NDArray[np.bool_]]:
+    """The fold that holds out each row, -1 for none, and ``(k, n)`` the rows each trains on.
+
+    Examples
+    --------
+    >>> fold, trains = folds_as_arrays([(np.array([0, 1]), np.array([2]))], 4)
+    >>> fold.tolist(), trains.tolist()
+    ([-1, -1, 0, -1], [[True, True, False, False]])
+    """
+    fold, trains = np.full(n_rows, -1), np.zeros((len(parts), n_rows), dtype=np.bool_)
+    for k, (train, valid) in enumerate(parts):
+        fold[valid], trains[k, train] = k, True
+    return fold, trains
+
+
 # ---------------------------------------------------------------------- weights by class
 
 
 def weights_of_classes(
     class_weight: Mapping[Any, float] | str, y: npt.NDArray[Any], sample_weight: Any = None
 ) -> npt.NDArray[np.float64]:
-    """Weight of each row: that of its class times its own.
+    """Weight of each row: that of its class, 1 if it is not named, times its own.
 
-    Parameters
-    ----------
-    class_weight : mapping or "balanced"
-        A class that it does not name has the weight 1.
-    y : ndarray of shape (n,)
-    sample_weight : array-like of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If a class is named that no row has.
+    A ``ValueError`` if a class is named that no row has.
 
     Examples
     --------

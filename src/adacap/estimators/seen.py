@@ -30,20 +30,11 @@ _LEAST_SEEN = 0.1  # share of training rows among new ones that is no accident
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Directions in which the encoded training rows vary, for models without a kernel.
+    """Directions in which the encoded training rows vary, for models without a kernel."""
 
-    Attributes
-    ----------
-    axes : ndarray of shape (d, r)
-    variance : ndarray of shape (r + 1,)
-        Along each, and the mean one of all that is left.
-    limits : ndarray of shape (5,)
-        Quantiles ``LIMITS`` of the training rows' leverage.
-    """
-
-    axes: Floats
-    variance: Floats
-    limits: Floats
+    axes: Floats  # (d, r)
+    variance: Floats  # (r + 1,): along each, and the mean one of all that is left
+    limits: Floats  # quantiles ``LIMITS`` of the training rows' leverage
 
     def leverage(self, encoded: npt.NDArray[Any]) -> Floats:
         """Squared distance from the mean, each direction in units of its own variance."""
@@ -57,17 +48,11 @@ class Axes:
 class Seen:
     """Summaries of the columns, and how far the training rows reach.
 
-    Attributes
-    ----------
-    summary : TableSummary
-    kernel : ndarray of shape (3,) or None
-        Amplitudes of the smooth and the linear part, and λ, of the blend's kernel. With the rows
-        that the kernel keeps anyway they give the leverage of any row.
-    axes : Axes or None
-        Where there is no kernel.
-    keys : ndarray of int64, shape (k,)
-        The smallest hashes of the training rows with their targets, sorted, 1,024 at most: enough
-        to tell whether new rows are training rows. Empty in files that were written without.
+    ``kernel`` has the amplitudes of the smooth and the linear part and λ of the blend's kernel:
+    with the rows that the kernel keeps anyway they give the leverage of any row. ``axes`` are in
+    its place where there is none. ``keys`` are the smallest hashes of the training rows with their
+    targets, sorted, 1,024 at most: enough to tell whether new rows are training rows. They are
+    empty in files that were written without.
     """
 
     summary: TableSummary
@@ -97,13 +82,6 @@ def refuse_seen(estimator: Any, X: Any, y: Any) -> None:
 
     Equal rows can be different cases, where a table has few different values. So more are allowed
     where the training rows repeated each other as well.
-
-    Parameters
-    ----------
-    estimator : AdaCapRegressor or AdaCapClassifier
-        Fitted.
-    X, y
-        As given to ``calibrate``.
     """
     seen: Seen | None = estimator.seen_
     if seen is None or not len(seen.keys):

@@ -52,7 +52,7 @@ class SetData(IntervalData):
             folds = None if folds is None else replace(folds, values=values)
             split = None if split is None else replace(split, values=values)
         if aside is not None:
-            values = _values(own, evidence.outputs_aside(aside), aside.targets)
+            values = _values(own, evidence.outputs_aside(), aside.targets)
             errors = errors_of(np.zeros(1), values, aside.weight)
             split = by_group(errors, evidence.dependence_aside, None)
         return cls(split, folds, temperature=own.temperature)
@@ -94,8 +94,8 @@ def predict_set(
     codec = replace(estimator.codec_, temperature=data.temperature)
     fold: npt.NDArray[Any] = np.zeros(len(errors.values), dtype=np.int32)
     if isinstance(errors, FoldErrors):
-        module = FoldOutputs(fold_module(estimator, errors.layers)).eval()
-        outputs, fold = estimator._outputs(X, module), errors.fold
+        module = fold_module(estimator.blend_, estimator.members_, errors.layers)
+        outputs, fold = estimator._outputs(X, FoldOutputs(module).eval()), errors.fold
     else:
         outputs = estimator._outputs(X)[:, None]
     n, k, c = outputs.shape

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from adacap.architectures import BACKBONES, Architecture
 from adacap.estimators.preprocessing import encoder_options
-from adacap.estimators.quality import is_of_nets, nets_in, plan_of
+from adacap.estimators.quality import MemberPlan, is_of_nets, nets_in, plan_of
 
 if TYPE_CHECKING:
     from adacap.estimators._base import AdaCapBase
@@ -219,12 +219,7 @@ class Settings:
         return "\n".join([*lines, *filter(None, [self.untrained_text])])
 
     def rows(self) -> list[tuple[str, str, bool]]:
-        """Name, value as text and whether it was ``"auto"``, of all settings in use.
-
-        Returns
-        -------
-        list of (name, text, is_auto)
-        """
+        """Name, value as text and whether it was ``"auto"``, of all settings in use."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         del values["auto"]
         return [
@@ -232,6 +227,11 @@ class Settings:
             for name, value in values.items()
             if value is not None and value != ()
         ]
+
+    @property
+    def plan(self) -> MemberPlan:
+        """What was to be trained."""
+        return MemberPlan(self.quality, self.members)
 
     @property
     def split_text(self) -> str:
@@ -390,22 +390,9 @@ def resolve(
     An ``"auto"`` resolves to a value that depends on the class of the estimator and the number of
     rows alone: not on the scheme, nor on the architecture.
 
-    Parameters
-    ----------
-    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
-        Its parameters have been checked.
-    n_rows : int
-    has_validation_rows : bool, default=False
-        Whether the caller of ``fit`` gives rows to choose iterations on.
-    is_table : bool, default=True
-        Whether samples are rows of a table.
-    split : RowSplit, optional
-        How rows are split where they are not independent.
-
-    Raises
-    ------
-    ValueError
-        If parameters do not go together.
+    The parameters have been checked. ``has_validation_rows`` says whether the caller of ``fit``
+    gives rows to choose iterations on, ``split`` how rows are split where they are not independent.
+    A ``ValueError`` if parameters do not go together.
 
     Examples
     --------

@@ -12,13 +12,9 @@ from typing import Any, TypeVar
 from adacap.training.callbacks import Callback, TrainingState
 
 __all__ = [
-    "HAS_CALLBACKS",
-    "CallbackSupport",
-    "SklearnSteps",
-    "steps_for",
-    "takes_callbacks",
+    "HAS_CALLBACKS", "CallbackSupport", "SklearnSteps", "steps_for", "takes_callbacks",
     "told_to_callbacks",
-]
+]  # fmt: skip
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
@@ -76,13 +72,7 @@ def steps_for(estimator: Any) -> list[Callback]:
 
 
 class SklearnSteps(Callback):
-    """Every training step is a task of scikit-learn's; a callback that returns True ends training.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Whose ``fit`` is under way.
-    """
+    """Each training step is a task of scikit-learn; a callback that returns True ends training."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

@@ -19,12 +19,7 @@ Initialise: TypeAlias = Callable[[Nets, list[torch.Generator]], None]
 
 
 def start_named(name: str | None) -> Initialise | None:
-    """Initialisation by name; None leaves torch's own.
-
-    Parameters
-    ----------
-    name : {"glorot", "glorot-relu", "he", "kaiming"} or None
-        ``"kaiming"`` is torch's own, as is None.
+    """Initialisation by name; None and ``"kaiming"`` leave torch's own.
 
     Examples
     --------

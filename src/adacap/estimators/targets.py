@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
 from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked, values_by_row
@@ -59,14 +59,7 @@ class RegressionCodec:
     ) -> RegressionCodec:
         """Learn mean and standard deviation, weighted; the scale of a constant target is 0.
 
-        Parameters
-        ----------
-        y : array-like of shape (n,) or (n, c)
-        sample_weight : ndarray of shape (n,), optional
-        sign : ndarray of shape (c,), optional
-            -1 for a target whose sign is flipped.
-        transforms : sequence of TargetTransform
-            One per target, or none.
+        ``sign`` is -1 for a target whose sign is flipped; there is a transform per target, or none.
         """
         values = cls.check(y)
         columns = _applied(transforms, cls.numbers(values))
@@ -174,8 +167,6 @@ class RegressionCodec:
 
     def with_errors(self, outputs: Floats, coded: Floats) -> RegressionCodec:
         """The same with errors out of fold, for the mean of a transformed target."""
-        if not self.transforms:
-            return self
         errors = (coded - outputs) * self.scale
         found = [t.with_errors(errors[:, j]) for j, t in enumerate(self.transforms)]
         return replace(self, transforms=tuple(found))
@@ -314,7 +305,7 @@ class ClassCodec:
         one_hot: Floats = np.eye(len(self.classes))[index]
         return one_hot
 
-    def strata(self, coded: Floats) -> npt.NDArray[np.intp]:
+    def strata(self, coded: Floats) -> Index:
         """Class index of each row, so that a hold-out keeps the class shares."""
         return (coded[:, 0] > 0).astype(np.intp) if coded.shape[1] == 1 else coded.argmax(1)
 
@@ -365,7 +356,7 @@ def _refuse_missing(missing: npt.NDArray[np.bool_]) -> None:
         )
 
 
-def _shown(rows: npt.NDArray[np.intp], most: int = 5) -> str:
+def _shown(rows: Index, most: int = 5) -> str:
     more = ", ..." if len(rows) > most else ""
     return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:most]))}{more}"
 

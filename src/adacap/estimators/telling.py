@@ -18,7 +18,7 @@ from adacap.tables.table import Table
 from adacap.tables.telling import lost_columns, tell, told_table
 
 __all__ = [
-    "doubts", "tell_columns", "tell_doubts", "tell_few_rows", "tell_fewer_folds", "tell_large",
+    "doubts", "tell_columns", "tell_few_rows", "tell_fewer_folds", "tell_large",
 ]  # fmt: skip
 
 _FOLDS = 5  # the usual number
@@ -27,40 +27,12 @@ _BY_ORDER = {"ridge", "boosting", "trees"}  # members that do not depend on the 
 
 
 def tell_columns(encoder: TableEncoder, verbose: int | bool) -> None:
-    """Print what became of columns that were changed; warn of those lost.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted.
-    verbose : int or bool
-        Whether to print; dropped columns that held information give a warning in any case.
-    """
+    """Print what became of columns that were changed; warn of those lost."""
     if verbose and (told := tell(encoder.columns_)):
         print(told_table(told))
     if lost := lost_columns(encoder.columns_):
         way_out = "Drop them yourself, or turn them into numbers, dates or fewer categories."
         warn_caller(f"{lost} {way_out}")
-
-
-def tell_doubts(
-    encoder: TableEncoder, table: Table, y: npt.NDArray[Any], is_class: bool, transform: str | None
-) -> None:
-    """Warn of columns that predict the target by themselves, and of a target that is hard to learn.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted on the table.
-    table : Table
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-    is_class : bool
-        Whether ``y`` holds labels.
-    transform : str or None
-        The ``target_transform``, where there is one.
-    """
-    for doubt in doubts(encoder, table, y, is_class, transform=transform):
-        warn_caller(doubt)
 
 
 def tell_few_rows(told: Any, settings: Settings, n_rows: int) -> None:
@@ -73,15 +45,7 @@ def tell_few_rows(told: Any, settings: Settings, n_rows: int) -> None:
 
 
 def tell_fewer_folds(n_told: int | str, settings: Settings) -> None:
-    """Warn of fewer folds than were asked for, or than there usually are.
-
-    Parameters
-    ----------
-    n_told : int or "auto"
-        The parameter ``n_estimators``.
-    settings : Settings
-        Of a fit in folds.
-    """
+    """Warn of fewer folds than ``n_estimators`` asked for, or than there usually are."""
     expected = _FOLDS if isinstance(n_told, str) else int(n_told)
     if settings.n_estimators < expected:
         few = f"{settings.n_groups} groups" if settings.split_by == ("group",) else "the times"
@@ -94,14 +58,7 @@ def tell_fewer_folds(n_told: int | str, settings: Settings) -> None:
 def tell_large(encoder: TableEncoder, x: Tensor, members: Sequence[str]) -> None:
     """Warn of unprocessed columns that are too large for float32.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted.
-    x : Tensor of shape (n_rows, ...)
-        Encoded rows.
-    members : sequence of str
-        Of the model; trees and ridge take any scale.
+    Members of trees and ridge take any scale.
     """
     if encoder.policy != "none" or {name.partition(":")[0] for name in members} <= _BY_ORDER:
         return
@@ -129,7 +86,10 @@ def doubts(
     numbers: npt.NDArray[Any] | None = None,
     transform: str | None = None,
 ) -> list[str]:
-    """The same as sentences, with the names of the targets and what the rows are called."""
+    """Columns that predict the target by themselves, and targets hard to learn, in sentences.
+
+    ``y`` holds labels if ``is_class``; ``numbers`` are those of its rows, where not from 0.
+    """
     plans = encoder.columns_
     read = table.read([plan.reading for plan in plans])
     found = doubts_of_columns(read.columns, [plan.name for plan in plans], y, is_class)

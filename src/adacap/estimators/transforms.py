@@ -26,20 +26,6 @@ _LEAST_POWER = 0.02  # so that every number has an inverse
 class TargetTransform:
     """How one target is transformed.
 
-    Attributes
-    ----------
-    kind : {"none", "log", "yeo-johnson"}
-    shift : float
-        Added before the transform.
-    unit : float
-        What is divided by; for the logarithm 1 or -1.
-    power : float
-        Of Yeo-Johnson, between 0 and 2; 1 changes nothing.
-    low, high : float
-        Range of transformed predictions: that of the targets, and a little more.
-    errors : tuple of float
-        Quantiles of the errors out of fold, in transformed units.
-
     Examples
     --------
     >>> log = fit_transform(np.array([1.0, 10.0, 100.0]), "log")
@@ -50,12 +36,12 @@ class TargetTransform:
     """
 
     kind: Literal["none", "log", "yeo-johnson"] = "none"
-    shift: float = 0.0
-    unit: float = 1.0
-    power: float = 1.0
-    low: float = 0.0
-    high: float = 0.0
-    errors: tuple[float, ...] = (0.0,)
+    shift: float = 0.0  # added before the transform
+    unit: float = 1.0  # divisor; for the logarithm 1 or -1
+    power: float = 1.0  # of Yeo-Johnson, between 0 and 2; 1 changes nothing
+    low: float = 0.0  # transformed predictions are clipped to this range,
+    high: float = 0.0  # that of the targets and a little more
+    errors: tuple[float, ...] = (0.0,)  # quantiles of errors out of fold, in transformed units
 
     def apply(self, y: Floats) -> Floats:
         """Transformed targets; what the logarithm cannot take is moved to its edge."""
@@ -102,13 +88,9 @@ class TargetTransform:
 def fit_transform(y: Floats, kind: str) -> TargetTransform:
     """A transform for one target; none where all values are equal.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    kind : {"none", "log", "yeo-johnson"}
-        The logarithm of values that are all below 0 is that of their absolute values. Where some
-        are 0 or below, all are shifted so that the smallest becomes half of the 5 % quantile of
-        the others' excess over it.
+    The logarithm of values that are all below 0 is that of their absolute values. Where some are 0
+    or below, all are shifted so that the smallest becomes half of the 5 % quantile of the others'
+    excess over it.
 
     Examples
     --------

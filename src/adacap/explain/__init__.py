@@ -10,14 +10,6 @@ from adacap.explain.influence import Influence, influence
 from adacap.explain.interactions import Interaction
 
 __all__ = [
-    "Effect",
-    "Effects",
-    "Explanation",
-    "Importance",
-    "Influence",
-    "Interaction",
-    "effects",
-    "explain",
-    "influence",
-    "permutation_importance",
-]
+    "Effect", "Effects", "Explanation", "Importance", "Influence", "Interaction", "effects",
+    "explain", "influence", "permutation_importance",
+]  # fmt: skip

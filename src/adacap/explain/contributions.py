@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.explain.evaluating import Evaluator, Link, Matrix, cells_of, row_labels
 from adacap.nn.predictors import Blend, Frozen
 from adacap.predictors import Linear
@@ -77,10 +77,9 @@ class Explanation:
         if self.output_names is None:
             raise ValueError("There is one output only: use the explanation as it is.")
         index = self.output_names.index(k) if isinstance(k, str) else int(k)
-        return Explanation(
-            self.values[..., index], self.base_values[..., index], self.data, self.feature_names,
-            None, self.errors[..., index], self.method, self.n_background, self.labels,
-        )  # fmt: skip
+        names = ("values", "base_values", "errors")
+        parts: dict[str, Any] = {name: getattr(self, name)[..., index] for name in names}
+        return replace(self, **parts, output_names=None)
 
     def top(self, row: int = 0, k: int = 5) -> list[tuple[str, Any, Floats]]:
         """Name, cell and contribution of the columns that move a row's prediction most."""
@@ -281,26 +280,15 @@ _AT_ONCE = 32_768  # rows evaluated in one call
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """Rows to explain and the background they are compared with.
-
-    Attributes
-    ----------
-    evaluator : Evaluator
-    rows : ndarray of shape (n, d)
-        Encoded.
-    predicted : ndarray of shape (n, c)
-        Predictions of the rows as the estimator gives them.
-    background : ndarray of shape (m, d)
-        Encoded.
-    """
+    """Rows to explain and the background they are compared with."""
 
     evaluator: Evaluator
-    rows: Matrix
-    predicted: Floats
-    background: Matrix
+    rows: Matrix  # (n, d), encoded
+    predicted: Floats  # (n, c), as the estimator gives them
+    background: Matrix  # (m, d), encoded
 
     @property
-    def players(self) -> npt.NDArray[np.intp]:
+    def players(self) -> Index:
         """Columns that the model sees."""
         return np.array(self.evaluator.used, dtype=np.intp)
 
@@ -388,12 +376,8 @@ def _by_permutations(game: Game, n_each: int, rng: np.random.Generator) -> Shapl
     gains of a walk add up to the difference of both predictions, and so do their means. Every
     background row begins equally many walks.
 
-    Parameters
-    ----------
-    game : Game
-    n_each : int
-        Pairs of walks from each background row, at least 2: their differences give the error.
-    rng : Generator
+    ``n_each`` pairs of walks begin at each background row, 2 at least: their differences give the
+    error.
     """
     d, (n, c) = len(game.players), game.predicted.shape
     first = game.evaluator(game.background)  # (m, c)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.exceptions import suggest
 from adacap.explain.evaluating import Evaluator, Matrix, cells_of
 from adacap.explain.interactions import Interaction, interactions
@@ -208,7 +208,8 @@ def _effect(
     n = len(encoded)
     mixed = np.tile(encoded, (len(donors), 1))
     mixed[:, block] = np.repeat(encoded[donors, block], n, 0)
-    each = evaluator.each(mixed).reshape(-1, len(donors), n, _width(evaluator)).mean(2)
+    each = evaluator.each(mixed)
+    each = each.reshape(len(each), len(donors), n, -1).mean(2)
     mean, deviation = each.mean(0), each.std(0)
     if _is_binary(evaluator):
         mean, deviation = mean[:, 1], deviation[:, 1]
@@ -217,12 +218,7 @@ def _effect(
     return Effect(evaluator.names[j], kind, cells[donors], mean, deviation, share)
 
 
-def _width(evaluator: Evaluator) -> int:
-    codec = evaluator.estimator.codec_
-    return len(codec.classes) if evaluator.is_classes else codec.n_targets
-
-
-def _donors(cells: npt.NDArray[Any], kind: str, n_values: int) -> npt.NDArray[np.intp]:
+def _donors(cells: npt.NDArray[Any], kind: str, n_values: int) -> Index:
     """Rows whose value of the column is tried, in the order of values, a missing one last."""
     listed = cells.tolist()
     missing = np.array([v is None or v != v for v in listed], dtype=np.bool_)

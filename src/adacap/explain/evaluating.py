@@ -28,20 +28,9 @@ Link: TypeAlias = Literal["identity", "logit"]
 class Evaluator:
     """Predictions of encoded rows.
 
-    Parameters
-    ----------
-    estimator : fitted AdaCapRegressor or AdaCapClassifier
-    link : {"identity", "logit"}
-        Whether classes are given as probabilities, or as log-odds of two and scores of more.
-
-    Attributes
-    ----------
-    names : list of str
-        The user's columns.
-    blocks : dict of int to slice
-        Encoded columns of each of the user's columns that has any.
-    column_of : ndarray of shape (d,)
-        The user's column of each encoded column.
+    ``names`` are the user's columns, ``blocks`` the encoded columns of each that has any, and
+    ``column_of`` is the user's column of each encoded one. With the link ``"logit"`` classes are
+    given as log-odds of two and scores of more, not as probabilities.
     """
 
     def __init__(self, estimator: Any, link: Link = "identity") -> None:

@@ -11,12 +11,12 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.estimators.blending import BUDGETS, Part
+from adacap.estimators.preparing import Given
 from adacap.explain.evaluating import Evaluator, row_labels
 from adacap.explain.leaving_out import boosting_moves, kernel_moves, linear_moves, net_moves
 from adacap.explain.training_rows import TrainingRows, training_rows
-from adacap.nn.predictors import Frozen
 from adacap.predictors import Kernel, Linear, SymmetricTrees
 from adacap.text import table_lines
 
@@ -49,7 +49,7 @@ class Influence:
 
     values: Floats
     labels: npt.NDArray[Any]
-    positions: npt.NDArray[np.intp]
+    positions: Index
     new_labels: npt.NDArray[Any]
     share: float
     members: dict[str, bool]
@@ -59,7 +59,7 @@ class Influence:
         order = self._order(row)[:k]
         return [(_plain(self.labels[i]), _plain(self.values[row, i])) for i in order]
 
-    def _order(self, row: int) -> npt.NDArray[np.intp]:
+    def _order(self, row: int) -> Index:
         size = np.abs(self.values[row]).reshape(len(self.labels), -1).sum(1)
         return np.argsort(-size, kind="stable")
 
@@ -136,7 +136,8 @@ def influence(
     """
     check_is_fitted(estimator)
     evaluator = Evaluator(estimator, "logit" if hasattr(estimator, "classes_") else "identity")
-    rows = training_rows(estimator, X_train, y_train, sample_weight, groups, time)
+    given = Given(X_train, y_train, sample_weight, groups=groups, time=time)
+    rows = training_rows(estimator, given)
     encoded = evaluator.encode(X)
     if encoded.shape[1] == 0:
         encoded = np.zeros((len(encoded), 1), dtype=np.float32)
@@ -174,19 +175,15 @@ def _moves(estimator: Any, part: Part, x: Tensor, rows: TrainingRows) -> Tensor 
     """Moves ``(m, n, c)`` of the outputs of one member; None where it is not solved."""
     if part.frozen is None:
         return _bag_moves(estimator, part, x, rows)
-    if estimator.codec_.loss != "rmse" and not isinstance(part.frozen.predictor, Kernel):
+    if isinstance(part.frozen.predictor, Kernel):
+        return kernel_moves(part.frozen, x, rows)
+    if estimator.codec_.loss != "rmse":
         return None
-    return _frozen_moves(estimator, part.frozen, x, rows)
-
-
-def _frozen_moves(estimator: Any, frozen: Frozen, x: Tensor, rows: TrainingRows) -> Tensor | None:
-    if isinstance(frozen.predictor, Kernel):
-        return kernel_moves(frozen, x, rows)
-    if isinstance(frozen.predictor, Linear):
-        return linear_moves(frozen, x, rows)
-    if isinstance(frozen.predictor, SymmetricTrees):
-        budget = BUDGETS.get(estimator.settings_.quality)
-        return None if budget is None else boosting_moves(frozen, x, rows, budget.boosting)
+    if isinstance(part.frozen.predictor, Linear):
+        return linear_moves(part.frozen, x, rows)
+    budget = BUDGETS.get(estimator.settings_.quality)
+    if isinstance(part.frozen.predictor, SymmetricTrees) and budget is not None:
+        return boosting_moves(part.frozen, x, rows, budget.boosting)
     return None
 
 

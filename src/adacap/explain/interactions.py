@@ -42,20 +42,8 @@ def interactions(
 ) -> tuple[Interaction, ...]:
     """The strongest interactions among the pairs of the columns that drive predictions most.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-    encoded : ndarray of shape (n, d)
-        Rows, of which at most 50 are used.
-    strongest : sequence of int
-        Columns in order of strength; the first four are looked at.
-    n_pairs : int, default=3
-        Interactions to return.
-
-    Returns
-    -------
-    tuple of Interaction
-        Of any two outputs, such as classes, the stronger one counts.
+    At most 50 of the encoded rows are used, and the first four columns, which come in order of
+    strength. Of any two outputs, such as classes, the stronger one counts.
     """
     rows, columns = encoded[:_N_ROWS], list(strongest)[:_N_COLUMNS]
     alone = {j: _dependence(evaluator, rows, [j]) for j in columns}

@@ -38,19 +38,8 @@ def ridge_moves(
 ) -> Tensor:
     """Prediction with each row less that without it, by ridge regression on features.
 
-    Parameters
-    ----------
-    hidden : Tensor of shape (n, J)
-    new : Tensor of shape (m, J)
-        Features of the rows to predict.
-    targets : Tensor of shape (n, c)
-    lam : float
-    weight : Tensor of shape (n,)
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Tensor of shape (m, n, c)
+    From features (n, J) and those of the rows to predict (m, J), targets (n, c) and weights (n,) to
+    (m, n, c).
 
     Examples
     --------

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 from adacap.explain.evaluating import Evaluator, Matrix
 
 __all__ = ["sensitivity", "shares_of"]
@@ -25,17 +24,7 @@ def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) ->
     known, under independence. It needs no labels, and shows what drives predictions, not how good
     they are.
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-    encoded : ndarray of shape (n, d)
-        Rows to take cells from.
-    random_state : int, default=0
-
-    Returns
-    -------
-    ndarray of shape (n_features_in_,)
-        Not negative, of sum 1; zeros where no column moves anything.
+    Shares of the user's columns are not negative, of sum 1; zeros where no column moves anything.
     """
     found = np.zeros(len(evaluator.names))
     if not evaluator.blocks or len(encoded) < 2:
@@ -54,10 +43,8 @@ def sensitivity(evaluator: Evaluator, encoded: Matrix, random_state: int = 0) ->
 def shares_of(estimator: Any) -> Floats:
     """:func:`sensitivity` on the rows that a model keeps.
 
-    Raises
-    ------
-    AttributeError
-        If there are none: of images, or in a file that was written without shares.
+    An ``AttributeError`` if there are none: of images, or in a file that was written without
+    shares.
     """
     rows = estimator.background_.rows
     if rows is None:
@@ -72,7 +59,7 @@ def _n_rows(n_columns: int) -> int:
     return int(np.clip(_MOST_EVALUATED // (n_columns + 1), _LEAST_ROWS, _MOST_ROWS))
 
 
-def _elsewhere(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def _elsewhere(n: int, rng: np.random.Generator) -> Index:
     """Another row for every row: a random order, moved on by one."""
     order = rng.permutation(n)
     found = np.empty(n, dtype=np.intp)

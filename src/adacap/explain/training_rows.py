@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from adacap._typing import Index
 from adacap.estimators.inputs import member_seeds
+from adacap.estimators.preparing import Given
 from adacap.estimators.targets import ClassCodec
 from adacap.explain.evaluating import row_labels
 
@@ -19,59 +21,29 @@ __all__ = ["TrainingRows", "training_rows"]
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Different training rows as members see them.
+    """Different training rows as members see them."""
 
-    Attributes
-    ----------
-    x : Tensor of shape (n, d)
-        Encoded.
-    targets : Tensor of shape (n, c), float64
-        Coded.
-    weight : Tensor of shape (n,), float64
-    fold : ndarray of shape (n,) or None
-        Fold that each was held out in.
-    labels : ndarray of shape (n,)
-        The user's label of the first row that each stands for.
-    positions : ndarray of shape (n,)
-        Its position in the user's table, from 0.
-    """
-
-    x: Tensor
-    targets: Tensor
-    weight: Tensor
-    fold: npt.NDArray[np.int32] | None
-    labels: npt.NDArray[Any]
-    positions: npt.NDArray[np.intp]
+    x: Tensor  # (n, d), encoded
+    targets: Tensor  # (n, c), coded, in float64
+    weight: Tensor  # (n,), in float64
+    fold: npt.NDArray[np.int32] | None  # (n,) that each was held out in
+    labels: npt.NDArray[Any]  # the user's label of the first row that each stands for
+    positions: Index  # its position in the user's table, from 0
 
 
-def training_rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    groups: Any = None,
-    time: Any = None,
-) -> TrainingRows:
-    """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``.
-
-    Raises
-    ------
-    ValueError
-        If another encoding follows from these rows.
-    """
-    _refuse_other_splits(estimator, groups, time)
+def training_rows(estimator: Any, given: Given) -> TrainingRows:
+    """Prepare rows as ``fit`` did, and refuse rows that are not those of ``fit``."""
+    _refuse_other_splits(estimator, given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fit has warned already
-        data = estimator._prepare(
-            X, y, sample_weight, None, None, _seed(estimator), False, groups, time
-        )
+        data = estimator._prepare(given, _seed(estimator), False)
     _refuse_others(estimator, data)
     rows = data.rows
     weight = rows.targets.new_ones(len(rows.x)) if rows.weight is None else rows.weight
     origin = np.asarray(data.samples.origin)
     return TrainingRows(
         rows.x, rows.targets.double(), weight.double(), estimator.background_.fold,
-        row_labels(X, data.samples.n_given)[origin], origin,
+        row_labels(given.X, data.samples.n_given)[origin], origin,
     )  # fmt: skip
 
 
@@ -83,9 +55,9 @@ def _seed(estimator: Any) -> int:
         return 0
 
 
-def _refuse_other_splits(estimator: Any, groups: Any, time: Any) -> None:
+def _refuse_other_splits(estimator: Any, given: Given) -> None:
     """Equal rows of two groups or times are two rows, so these must be those of ``fit``."""
-    for name, option, values in (("group", "groups", groups), ("time", "time", time)):
+    for name, option, values in (("group", "groups", given.groups), ("time", "time", given.time)):
         was_given = name in estimator.settings_.split_by
         if was_given and values is None:
             raise ValueError(f"The model was fitted with {option}=. Pass {option}= here too.")

@@ -22,16 +22,8 @@ def blend_weights(residuals: Floats, sample_weight: Floats | None = None) -> Flo
 
     Minimises ``‖Σ wᵢ rᵢ‖² + s ‖w - 1/m‖²`` over ``w ≥ 0``, ``Σ w = 1``.
 
-    Parameters
-    ----------
-    residuals : ndarray of shape (m, n)
-        Out-of-fold residuals of each member; rows of several targets side by side.
-    sample_weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Members that hardly count have weight 0.
+    Residuals (m, n) are out of fold, those of several targets side by side. Members that hardly
+    count have weight 0.
 
     Examples
     --------
@@ -95,20 +87,8 @@ def class_weights(
     Factors need not sum to one: together they are a temperature too. Each member is first scaled
     by its own best temperature; then factors are pulled toward equal ones.
 
-    Parameters
-    ----------
-    outputs : ndarray of shape (m, n, c)
-        Out-of-fold outputs of each member.
-    shares : ndarray of shape (n, c)
-        0 or 1.
-    sample_weight : ndarray of shape (n,), optional
-    shrinkage : float
-        Rows that equal factors count as.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Not negative; 0 for members that hardly count.
+    Outputs (m, n, c) are out of fold, shares (n, c) are 0 or 1, and equal factors count as
+    ``shrinkage`` rows. Factors are not negative, and 0 for members that hardly count.
 
     Examples
     --------

@@ -26,29 +26,14 @@ Numbers = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class BoostingSettings:
-    """How trees are grown.
-
-    Attributes
-    ----------
-    n_trees : int
-    depth : int
-        Levels of a tree.
-    rate : float
-        Share of each tree's leaf values that is added.
-    l2 : float
-        Rows of value 0 that are added to every leaf.
-    most_questions : int
-        Thresholds per column.
-    noise : float
-        Of the scores, in standard deviations of the residuals; it fades with the trees.
-    """
+    """How trees are grown."""
 
     n_trees: int = 300
-    depth: int = 4
-    rate: float = 0.1
-    l2: float = 3.0
-    most_questions: int = 32
-    noise: float = 1.0
+    depth: int = 4  # levels of a tree
+    rate: float = 0.1  # share of each tree's leaf values that is added
+    l2: float = 3.0  # rows of value 0 that are added to every leaf
+    most_questions: int = 32  # thresholds per column
+    noise: float = 1.0  # of scores, in deviations of the residuals; it fades with the trees
 
 
 class Questions(NamedTuple):
@@ -94,16 +79,6 @@ def fit_boosting(
     data: FoldData, settings: BoostingSettings | None = None
 ) -> tuple[SymmetricTrees, dict[str, Tensor]]:
     """Grow trees for every fold on the rows outside it, fewer where time runs out.
-
-    Parameters
-    ----------
-    data : FoldData
-    settings : BoostingSettings, optional
-
-    Returns
-    -------
-    predictor : SymmetricTrees
-    arrays : dict of str to Tensor
 
     Examples
     --------

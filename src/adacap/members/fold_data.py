@@ -17,37 +17,17 @@ ABSENT = -10.0
 
 @dataclass(frozen=True, eq=False)
 class FoldData:
-    """Encoded rows and the folds they are divided into.
+    """Encoded rows and the folds they are divided into."""
 
-    Attributes
-    ----------
-    x : Tensor of shape (n, d)
-    targets : Tensor of shape (n, c)
-    weight : Tensor of shape (n,) or None
-        Of mean 1; None if all are equal.
-    fold : Tensor of shape (n,)
-        The fold of each row; -1 for the few that are in none, and so are trained on by all.
-    k : int
-        Number of folds.
-    seed : int
-    loss : {"rmse", "bce", "ce"}
-        ``"rmse"`` for numbers, ``"bce"`` for two classes coded -1 and 1, ``"ce"`` for one column
-        per class coded 0 and 1.
-    trains : Tensor of shape (k, n) or None
-        Whether each fold trains on the row; None for all rows but those of the fold.
-    deadline : float or None
-        Of ``time.perf_counter``; members that would take longer are made smaller.
-    """
-
-    x: Tensor
-    targets: Tensor
-    weight: Tensor | None
-    fold: Tensor
-    k: int
+    x: Tensor  # (n, d)
+    targets: Tensor  # (n, c): numbers, -1 and 1 of two classes, 0 and 1 in a column per class
+    weight: Tensor | None  # (n,) of mean 1; None if all are equal
+    fold: Tensor  # (n,); -1 for the few that are in none, and so are trained on by all
+    k: int  # number of folds
     seed: int
-    loss: str = "rmse"
-    trains: Tensor | None = None
-    deadline: float | None = None
+    loss: str = "rmse"  # rmse, bce or ce, as targets are
+    trains: Tensor | None = None  # (k, n): rows that each fold trains on; None: all but its own
+    deadline: float | None = None  # of ``time.perf_counter``; slower members are made smaller
 
     @property
     def shares(self) -> Tensor:

@@ -37,21 +37,9 @@ _Grown = tuple[list[_Tree], npt.NDArray[np.float64]]  # trees, and what is added
 def fit_extra_trees(
     data: FoldData, *, n_trees: int = 60, max_features: float = 0.5, min_samples_leaf: int = 1
 ) -> Fitted:
-    """Extremely randomised trees for every fold on the rows outside it.
+    """So many extremely randomised trees for every fold on the rows outside it.
 
-    Parameters
-    ----------
-    data : FoldData
-    n_trees : int
-        Of each fold.
-    max_features : float
-        Share of the columns that a node may ask about.
-    min_samples_leaf : int
-
-    Returns
-    -------
-    predictor : Forest
-    arrays : dict of str to Tensor
+    A node may ask about the share ``max_features`` of the columns.
 
     Examples
     --------
@@ -97,20 +85,6 @@ def fit_hist_boosting(
     """Histogram-based gradient boosting for every fold on the rows outside it.
 
     Several targets are boosted one by one.
-
-    Parameters
-    ----------
-    data : FoldData
-    n_trees : int
-        Of each fold and target.
-    rate : float
-        Learning rate.
-    max_leaf_nodes : int
-
-    Returns
-    -------
-    predictor : Forest
-    arrays : dict of str to Tensor
 
     Examples
     --------

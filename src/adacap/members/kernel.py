@@ -28,25 +28,12 @@ _LONGER = 2.5  # steps on few rows over those on many
 
 @dataclass(frozen=True)
 class KernelSettings:
-    """How a kernel is trained.
+    """How a kernel is trained."""
 
-    Attributes
-    ----------
-    n_steps : int
-        Where there are more rows than ``most_trained``; 2.5 times as many on few rows, which need
-        them and on which they cost little.
-    max_lr : float
-        Of Adam on the logarithms; it falls to almost 0 over the last half.
-    most_trained : int
-        Rows of a fold that scales and λ are trained on; more change them little.
-    most_solved : int
-        Rows that the output is solved on.
-    """
-
-    n_steps: int = 80
-    max_lr: float = 0.1
-    most_trained: int = 200
-    most_solved: int = 2000
+    n_steps: int = 80  # on more rows than ``most_trained``; 2.5 times as many on fewer
+    max_lr: float = 0.1  # of Adam on logarithms; it falls to almost 0 over the last half
+    most_trained: int = 200  # rows of a fold that scales and λ are trained on
+    most_solved: int = 2000  # rows that the output is solved on
 
 
 class _Logs(NamedTuple):
@@ -97,20 +84,7 @@ class FittedKernel(NamedTuple):
         return self.logs.lam
 
     def features(self, k: int, rows: Tensor) -> Callable[[Tensor], Tensor]:
-        """Features whose ridge regression with λ is the kernel's, on some of the rows.
-
-        Parameters
-        ----------
-        k : int
-            Fold.
-        rows : Tensor of shape (m, d)
-            Rows that the kernel is solved on.
-
-        Returns
-        -------
-        callable
-            From rows ``(n, d)`` to features ``(n, m)``, in float64.
-        """
+        """Features ``(n, m)`` whose ridge regression is the kernel's, solved on ``rows`` (m, d)."""
         rows = rows.double()
         squares, vectors = torch.linalg.eigh(_kernel(self.logs, k, rows, rows))
         root = vectors / squares.clamp_min(1e-12 * squares.max()).sqrt()
@@ -119,15 +93,6 @@ class FittedKernel(NamedTuple):
 
 def fit_kernel(data: FoldData, settings: KernelSettings | None = None) -> FittedKernel:
     """Train a kernel per fold and solve its output.
-
-    Parameters
-    ----------
-    data : FoldData
-    settings : KernelSettings, optional
-
-    Returns
-    -------
-    FittedKernel
 
     Examples
     --------

@@ -20,15 +20,6 @@ _GRID = torch.logspace(-2, 4, 13, dtype=torch.float64)
 def fit_linear(data: FoldData) -> tuple[Linear, dict[str, Tensor]]:
     """Ridge or logistic regression for every fold on the rows outside it.
 
-    Parameters
-    ----------
-    data : FoldData
-
-    Returns
-    -------
-    predictor : Linear
-    arrays : dict of str to Tensor
-
     Examples
     --------
     >>> x = torch.linspace(-1, 1, 40)[:, None]
@@ -36,13 +27,10 @@ def fit_linear(data: FoldData) -> tuple[Linear, dict[str, Tensor]]:
     >>> fit_linear(data)[1]["weight"].flatten().round(decimals=1)
     tensor([3., 3.], dtype=torch.float64)
     """
-    weights, offsets = zip(*(_fit(data, k) for k in range(data.k)), strict=True)
+    fit = _ridge if data.loss == "rmse" else _logistic
+    weights, offsets = zip(*(fit(data, k) for k in range(data.k)), strict=True)
     predictor = Linear(data.k, data.x.shape[1], data.targets.shape[1])
     return predictor, {"weight": torch.stack(weights), "bias": torch.stack(offsets)}
-
-
-def _fit(data: FoldData, k: int) -> tuple[Tensor, Tensor]:
-    return _ridge(data, k) if data.loss == "rmse" else _logistic(data, k)
 
 
 def _logistic(data: FoldData, k: int) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -14,12 +14,11 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_X_y
 
-from adacap._typing import Floats
-from adacap.model_selection.labels import Index
+from adacap._typing import Floats, Index
 from adacap.model_selection.losses import Loss
 from adacap.model_selection.spectrum import decompose
 
-__all__ = ["LabelSetFits", "fit_label_sets", "ridge_shortcut"]
+__all__ = ["LabelSetFits", "Trials", "fit_label_sets", "ridge_shortcut"]
 
 Candidate = Mapping[str, Any]
 
@@ -32,26 +31,27 @@ class LabelSetFits:
     seconds: Floats
 
 
-def fit_label_sets(
-    estimator: Any,
-    candidates: Sequence[Candidate],
-    X: Any,
-    y: Any,
-    permutations: Index,
-    loss: Loss,
-    params: Mapping[str, Any],
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> LabelSetFits:
-    """Fit every candidate on every label set; fit parameters stay with their rows of X."""
-    label_sets = [y, *(y[rows] for rows in permutations)]
+class Trials(NamedTuple):
+    """Every candidate on every label set; fit parameters stay with their rows of X."""
+
+    estimator: Any
+    candidates: Sequence[Candidate]
+    X: Any
+    y: Any
+    permutations: Index
+    loss: Loss
+    params: Mapping[str, Any]
+
+
+def fit_label_sets(trials: Trials, *, n_jobs: int | None = None, verbose: int = 0) -> LabelSetFits:
+    """Fit every candidate on every label set."""
+    label_sets = [trials.y, *(trials.y[rows] for rows in trials.permutations)]
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_fit_one)(estimator, candidate, X, labels, loss, params)
-        for candidate in candidates
+        delayed(_fit_one)(trials.estimator, candidate, trials.X, labels, trials.loss, trials.params)
+        for candidate in trials.candidates
         for labels in label_sets
     )
-    table = np.array(results).reshape(len(candidates), len(label_sets), 2)
+    table = np.array(results).reshape(len(trials.candidates), len(label_sets), 2)
     return LabelSetFits(table[..., 0], table[..., 1].sum(1))
 
 
@@ -68,20 +68,13 @@ def _fit_one(
     return loss.of(model, X, y, params.get("sample_weight")), perf_counter() - start
 
 
-def ridge_shortcut(
-    estimator: Any,
-    candidates: Sequence[Candidate],
-    X: Any,
-    y: Any,
-    permutations: Index,
-    loss: Loss,
-    params: Mapping[str, Any],
-) -> LabelSetFits | None:
+def ridge_shortcut(trials: Trials) -> LabelSetFits | None:
     """The same losses from one decomposition, where the estimator is ridge and only λ varies.
 
     None where that would not be exact: other settings vary, a solver iterates, coefficients
     are constrained, X is sparse or of single precision, or rows are weighted.
     """
+    estimator, candidates, X, y, permutations, loss, params = trials
     if not (
         type(estimator) is Ridge
         and not estimator.positive

@@ -11,13 +11,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Index
 
 __all__ = ["DistinctRows", "LabelSets", "as_generator", "draw_orders", "make_sets", "merge"]
-
-Index = npt.NDArray[np.intp]
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -68,12 +65,6 @@ def merge(X: Floats, Y: Floats, weight: Floats | None) -> DistinctRows:
     Ordering by value keeps the order, and so the permuted labels of a seed, when the targets are
     shifted or scaled or the features are rotated.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, k)
-    weight : ndarray of shape (n,), optional
-
     Examples
     --------
     >>> rows = merge(np.array([[1.0], [2.0], [1.0]]), np.array([[5.0], [4.0], [5.0]]), None)
@@ -114,14 +105,8 @@ def make_sets(Y: Floats, permutations: Index, weight: Floats | None, centre: boo
     permuted after a reflection that takes the direction √w to the constant one, and scaled, such
     that mean and covariance are those of permuting Σw single rows, s²(I − √w√wᵀ/Σw).
 
-    Parameters
-    ----------
-    Y : ndarray of shape (n, k)
-    permutations : ndarray of shape (T, n)
-    weight : ndarray of shape (n,), optional
-        Counts. If they sum to less than n they cannot be, and only their ratios matter.
-    centre : bool
-        Whether the model has an intercept.
+    From Y (n, k) and permutations (T, n). Weights are counts; if they sum to less than n they
+    cannot be, and only their ratios matter. ``centre`` says whether the model has an intercept.
 
     Examples
     --------

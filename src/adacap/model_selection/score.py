@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array, check_consistent_length
 
 from adacap._typing import Floats
-from adacap.model_selection.label_fits import fit_label_sets
+from adacap.model_selection.label_fits import Trials, fit_label_sets
 from adacap.model_selection.labels import as_generator, draw_orders
 from adacap.model_selection.losses import Loss, resolve_loss
 from adacap.model_selection.signal import announce, is_doubtful, selection_p_value
@@ -139,7 +139,8 @@ def mlr_score(
     labels = check_labels(X, y, is_classifier(estimator))
     permutations = draw_orders(len(labels), n_permutations, as_generator(random_state))
     params = dict(params or {})
-    fits = fit_label_sets(estimator, [{}], X, labels, permutations, found, params, n_jobs=n_jobs)
+    trials = Trials(estimator, [{}], X, labels, permutations, found, params)
+    fits = fit_label_sets(trials, n_jobs=n_jobs)
     score = summarise(fits.losses[0], found, labels, params.get("sample_weight"))
     announce(score.notes, stacklevel=2)
     return score

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from time import perf_counter
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from adacap.model_selection.label_fits import (
     Candidate,
     LabelSetFits,
+    Trials,
     fit_label_sets,
     ridge_shortcut,
 )
@@ -30,10 +31,7 @@ from adacap.model_selection.signal import announce, selection_p_value
 __all__ = ["MLRSearch"]
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _delegated(name: str) -> Callable[[Method], Method]:
+def _offered(name: str) -> Any:
     """Offer a method if the best estimator, or before fit the given one, has it."""
 
     def check(search: MLRSearch) -> bool:
@@ -44,8 +42,19 @@ def _delegated(name: str) -> Callable[[Method], Method]:
         getattr(getattr(search, "best_estimator_", search.estimator), name)
         return True
 
-    offered: Callable[[Method], Method] = available_if(check)
-    return offered
+    return available_if(check)
+
+
+def _delegated(name: str) -> Any:
+    """A method of rows that the best estimator answers."""
+
+    def method(self: MLRSearch, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__qualname__ = name, f"MLRSearch.{name}"
+    method.__doc__ = f"``{name}`` of the best estimator."
+    return _offered(name)(method)
 
 
 class MLRSearch(MetaEstimatorMixin, BaseEstimator):
@@ -156,13 +165,13 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
         labels = check_labels(X, y, is_classifier(self.estimator))
         rng = as_generator(self.random_state)
         permutations = draw_orders(len(labels), self.n_permutations, rng)
-        shared = self.estimator, candidates, X, labels, permutations, loss, params
-        fits = ridge_shortcut(*shared)
+        trials = Trials(self.estimator, candidates, X, labels, permutations, loss, params)
+        fits = ridge_shortcut(trials)
         shortcut = fits is not None
         if self.verbose:
             _tell(len(candidates), len(permutations) + 1, shortcut)
         if fits is None:
-            fits = fit_label_sets(*shared, n_jobs=self.n_jobs, verbose=max(self.verbose - 1, 0))
+            fits = fit_label_sets(trials, n_jobs=self.n_jobs, verbose=max(self.verbose - 1, 0))
         results = _table(candidates, fits)
         best = int(results["rank_mlr"].argmin())
         p_value = selection_p_value(fits.losses)
@@ -205,37 +214,13 @@ class MLRSearch(MetaEstimatorMixin, BaseEstimator):
         """Classes of the best estimator, if it is a classifier."""
         return self.best_estimator_.classes_
 
-    @_delegated("predict")
-    def predict(self, X: Any) -> Any:
-        """``predict`` of the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+    predict = _delegated("predict")
+    predict_proba = _delegated("predict_proba")
+    predict_log_proba = _delegated("predict_log_proba")
+    decision_function = _delegated("decision_function")
+    transform = _delegated("transform")
 
-    @_delegated("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """``predict_proba`` of the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_delegated("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """``predict_log_proba`` of the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @_delegated("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """``decision_function`` of the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    @_delegated("transform")
-    def transform(self, X: Any) -> Any:
-        """``transform`` of the best estimator."""
-        check_is_fitted(self)
-        return self.best_estimator_.transform(X)
-
-    @_delegated("score")
+    @_offered("score")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """``score`` of the best estimator: R² or accuracy on the rows given."""
         check_is_fitted(self)

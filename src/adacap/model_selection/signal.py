@@ -16,14 +16,9 @@ from adacap._typing import Floats
 from adacap.model_selection.spectrum import Spectrum
 
 __all__ = [
-    "Noise",
-    "SignalWarning",
-    "announce",
-    "estimate_noise",
-    "estimated_risk",
-    "is_doubtful",
+    "Noise", "SignalWarning", "announce", "estimate_noise", "estimated_risk", "is_doubtful",
     "selection_p_value",
-]
+]  # fmt: skip
 
 # One permuted set of sixteen that does as well as the truth gives 2/17 = 0.12.
 _DOUBTFUL_P = 0.1
@@ -46,10 +41,7 @@ def selection_p_value(fits: Floats) -> float:
     stands out most from the average set, in standard deviations. Without a pattern the true set
     is one of 1 + T alike, so its rank is uniform.
 
-    Parameters
-    ----------
-    fits : ndarray of shape (n_candidates, 1 + T)
-        In-sample losses, the true labels first.
+    ``fits`` (n_candidates, 1 + T) are in-sample losses, those of the true labels first.
 
     Examples
     --------

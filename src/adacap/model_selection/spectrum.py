@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adacap._typing import Floats
-from adacap.model_selection.labels import Index, make_sets
+from adacap._typing import Floats, Index
+from adacap.model_selection.labels import make_sets
 
 __all__ = ["Spectrum", "decompose", "default_grid"]
 
@@ -63,14 +63,6 @@ def decompose(
     fit_intercept: bool = True,
 ) -> Spectrum:
     """Decompose X once, for all λ and all label sets.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, k)
-    permutations : ndarray of shape (T, n)
-    weight : ndarray of shape (n,), optional
-    fit_intercept : bool
 
     Examples
     --------

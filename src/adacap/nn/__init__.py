@@ -6,16 +6,6 @@ from adacap.nn.modules import Backbone, TikhonovHead
 from adacap.nn.presets import ARCHITECTURES, PRESETS
 
 __all__ = [
-    "ARCHITECTURES",
-    "GLU",
-    "MLP",
-    "PRESETS",
-    "SNN",
-    "Backbone",
-    "ConvNet",
-    "LinearHead",
-    "ResNet",
-    "TikhonovHead",
-    "glorot_uniform",
-    "he_uniform",
-]
+    "ARCHITECTURES", "GLU", "MLP", "PRESETS", "SNN", "Backbone", "ConvNet", "LinearHead", "ResNet",
+    "TikhonovHead", "glorot_uniform", "he_uniform",
+]  # fmt: skip

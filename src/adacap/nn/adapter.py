@@ -69,10 +69,7 @@ def drawing_from(generator: torch.Generator | None) -> Iterator[None]:
 class Stacked(nn.Module):
     """K modules of the same shape as one: rows ``(k, n, ...)`` in, features ``(k, n, J)`` out.
 
-    Parameters
-    ----------
-    modules : sequence of nn.Module
-        Their state is copied; :meth:`member` gives it back.
+    The state of the modules is copied; :meth:`member` gives it back.
 
     Examples
     --------
@@ -171,15 +168,6 @@ def why_not_stacked(modules: Sequence[nn.Module], x: Tensor) -> str | None:
     sees alone, and so are tensors that are neither parameter nor buffer, since all nets would use
     those of the first. Modules with other than well-known layers are tried on two rows; they are
     excluded if ``torch.func.vmap`` cannot trace them or gives a different result.
-
-    Parameters
-    ----------
-    modules : sequence of nn.Module
-    x : Tensor of shape (n, ...)
-
-    Returns
-    -------
-    str or None
     """
     for name, layer in modules[0].named_modules():
         if _is_random(layer):

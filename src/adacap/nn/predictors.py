@@ -183,11 +183,7 @@ class Frozen(nn.Module):
 class Blend(nn.Module):
     """Weighted sum of members, fold by fold.
 
-    Parameters
-    ----------
-    members : sequence of Module
-        Each with a method ``each`` from rows to the outputs ``(k, n, c)`` of its folds.
-    weights : sequence of float
+    A member's method ``each`` maps rows to the outputs ``(k, n, c)`` of its folds.
     """
 
     weights: Tensor

@@ -2,16 +2,7 @@
 
 from dataclasses import dataclass
 
-from adacap.exceptions import suggest
-
-__all__ = [
-    "ARCHITECTURES",
-    "PRESETS",
-    "SCHEMES",
-    "ArchitectureSpec",
-    "Preset",
-    "suggest",
-]
+__all__ = ["ARCHITECTURES", "PRESETS", "SCHEMES", "ArchitectureSpec", "Preset"]
 
 SCHEMES = ("adacap", "tikhonov", "plain")
 

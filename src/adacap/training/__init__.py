@@ -7,18 +7,6 @@ from adacap.training.history import History, Trained
 from adacap.training.loop import MLRObjective, Trainer, train
 
 __all__ = [
-    "Batch",
-    "Callback",
-    "EarlyStopping",
-    "History",
-    "MLRObjective",
-    "MemberRows",
-    "ProgressBar",
-    "StopAbove",
-    "Trained",
-    "Trainer",
-    "TrainingConfig",
-    "TrainingData",
-    "TrainingState",
-    "train",
-]
+    "Batch", "Callback", "EarlyStopping", "History", "MLRObjective", "MemberRows", "ProgressBar",
+    "StopAbove", "Trained", "Trainer", "TrainingConfig", "TrainingData", "TrainingState", "train",
+]  # fmt: skip

@@ -58,11 +58,7 @@ def _has_momentum(optimizer: Optimizer) -> bool:
 class StepDecay:
     """The rate times ``gamma`` after each of some periods of equal length.
 
-    Parameters
-    ----------
-    periods : int
-        Parts of the training; its epochs, for a decay after every epoch.
-    gamma : float, default=0.7
+    One period per epoch is a decay after every epoch.
 
     Examples
     --------

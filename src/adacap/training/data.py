@@ -35,16 +35,7 @@ class Validation:
 
 
 def r2(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Coefficient of determination over all targets.
-
-    Parameters
-    ----------
-    prediction, targets : Tensor of shape (K, n, c)
-    weight : Tensor of shape (K, n), optional
-
-    Returns
-    -------
-    Tensor of shape (K,)
+    """Coefficient of determination (K,) over all targets (K, n, c).
 
     Examples
     --------

@@ -21,15 +21,6 @@ _STREAM = 0x2D3F8A51  # keeps the noise apart from the permutations, drawn from 
 class Dither:
     """Standard deviations of the noise, on the scale of coded targets.
 
-    Parameters
-    ----------
-    structured : float
-        σ of ``(I − H)ξ``; without effect on the plain scheme, which has no H.
-    target : float
-        σ̃ of the noise on the targets; for the squared error only.
-    form : {"fitted", "printed", "halved"}
-        See ``dither_form`` of :func:`adacap.core.dithered_mlr_loss`.
-
     Examples
     --------
     >>> Dither(structured=-1.0)
@@ -37,9 +28,9 @@ class Dither:
     ValueError: structured dither must be 0 or more, got -1.0.
     """
 
-    structured: float = 1.0
-    target: float = 0.0
-    form: DitherForm = "fitted"
+    structured: float = 1.0  # σ of ``(I − H)ξ``; the plain scheme has no H
+    target: float = 0.0  # σ̃ of the noise on the targets; for the squared error only
+    form: DitherForm = "fitted"  # ``dither_form`` of :func:`adacap.core.dithered_mlr_loss`
 
     def __post_init__(self) -> None:
         for name in ("structured", "target"):
@@ -51,14 +42,6 @@ class DitheredObjective:
     """Adds noise to the labels; each net has its own generator.
 
     So the noise of a net is the same whether it is trained alone or in a bag.
-
-    Parameters
-    ----------
-    loss : {"rmse", "bce", "ce", "mse"}
-    form : {"difference", "absolute_gap"}
-    dither : Dither
-    seeds : sequence of int
-        One per net.
     """
 
     def __init__(self, loss: str, form: MLRForm, dither: Dither, seeds: Sequence[int]) -> None:

@@ -31,19 +31,7 @@ _DONE, _UNDER_WAY = "done", "under way"
 
 
 def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
-    """Run a trainer, from the state that a checkpoint holds.
-
-    Parameters
-    ----------
-    trainer : Trainer
-        Freshly built: nothing has been run.
-    checkpoint : Checkpoint
-        Where the state is looked for and kept.
-
-    Returns
-    -------
-    Trained
-    """
+    """Run a freshly built trainer, from the state that a checkpoint holds."""
     key = f"nets {_digest(trainer)}"
     found = checkpoint.get(key)
     if _is_of(trainer, found, _DONE):
@@ -222,15 +210,9 @@ class _Saver(Callback):
 
 @dataclass
 class UpTo(Trainer):
-    """Keeps a given iteration of each net regardless of its score, and stops after the last.
+    """Keeps a given iteration of each net regardless of its score, and stops after the last."""
 
-    Parameters
-    ----------
-    last : sequence of int
-        Iteration to keep of each net; the latest, if training ends before.
-    """
-
-    last: Sequence[int] = ()
+    last: Sequence[int] = ()  # iteration to keep of each net; the latest, if training ends before
 
     def validate(self, loss: MLRLoss) -> list[float]:
         """The step itself as a score, as long as it counts."""

@@ -17,16 +17,6 @@ def auc(prediction: Tensor, targets: Tensor, weight: Tensor | None = None) -> Te
     absent, or alone, says nothing and is skipped; when all are, the score is 0. A NaN prediction
     makes the score NaN.
 
-    Parameters
-    ----------
-    prediction, targets : Tensor of shape (K, n, c)
-        Targets coded ±1 (c = 1) or one-hot.
-    weight : Tensor of shape (K, n), optional
-
-    Returns
-    -------
-    Tensor of shape (K,)
-
     Examples
     --------
     >>> auc(torch.tensor([[[0.1], [0.4], [0.35]]]), torch.tensor([[[-1.0], [1.0], [-1.0]]]))

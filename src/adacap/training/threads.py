@@ -108,19 +108,10 @@ def after_fork(*, torch_alone: bool = True) -> Iterator[None]:
 
 
 def in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run each task in its own thread; torch uses that thread only.
+    """Run each task in its own thread, which torch then uses alone; their results in order.
 
     When one fails, or the caller is interrupted, the others are asked to stop (see
     :func:`stop_asked`), and the error is raised once they have.
-
-    Parameters
-    ----------
-    tasks : sequence of callable
-
-    Returns
-    -------
-    list
-        What the tasks returned, in their order.
 
     Examples
     --------

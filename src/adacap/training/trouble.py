@@ -20,12 +20,9 @@ _LAST = 5  # steps whose median counts, since a single minibatch may be odd
 
 
 def diverged(error: ArithmeticError, trainer: Trainer) -> None:
-    """Warn if there is an iteration to keep, else raise.
+    """Warn if there is an iteration to keep, else raise a ``DivergenceError``.
 
-    Raises
-    ------
-    DivergenceError
-        Also if there are several nets: the others must be trained without the one that failed.
+    It is raised too if there are several nets: the others must be trained without the failed one.
     """
     step, max_lr, best = trainer.state.step, trainer.config.max_lr, trainer.best
     if not best.kept or trainer.nets.k > 1:

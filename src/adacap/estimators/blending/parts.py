@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from adacap.estimators.bag import Bag, FittedMember
-from adacap.estimators.held_out import LeftOut, Rows, solve_rows
+from adacap.estimators.held_out import BLEND_CHUNK, LeftOut, Rows, solve_rows
 from adacap.members.kernel import FittedKernel
 from adacap.nn.predictors import Blend, Frozen
 from adacap.training.data import MemberRows
@@ -67,31 +67,15 @@ class TrainedMember(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blended:
-    """A blend after training.
+    """A blend after training."""
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        Members of positive weight, the heaviest first.
-    left_out : tuple of Part
-        Members without weight, without what they had learnt.
-    outputs : Tensor of shape (n, c)
-        Out-of-fold outputs of the blend, float64.
-    fold : Tensor of shape (n,)
-        The fold that each row was held out in; -1 for none.
-    nets : tuple of FittedMember
-        Nets of the first member of nets, whether it has weight or not.
-    final : Tensor of shape (n,) or None
-        The fold that each row is left out of by the models that predict, where it is not ``fold``.
-    """
-
-    parts: tuple[Part, ...]
-    left_out: tuple[Part, ...]
-    outputs: Tensor
-    fold: Tensor
-    nets: tuple[FittedMember, ...]
+    parts: tuple[Part, ...]  # members of positive weight, the heaviest first
+    left_out: tuple[Part, ...]  # members without weight, without what they had learnt
+    outputs: Tensor  # (n, c) out of fold, of the blend, in float64
+    fold: Tensor  # (n,) that each row was held out in; -1 for none
+    nets: tuple[FittedMember, ...]  # of the first member of nets, whether it has weight or not
     kernel: TrainedMember | None = None
-    final: Tensor | None = None
+    final: Tensor | None = None  # (n,) that the models which predict leave a row out of, if another
 
     @property
     def predicting_fold(self) -> Tensor:
@@ -160,11 +144,11 @@ def blend_module(parts: Sequence[Part], layers: FoldLayers | None = None) -> Ble
 
 
 @torch.inference_mode()
-def out_of_fold(frozen: Frozen, x: Tensor, fold: Tensor, k: int, chunk: int = 1024) -> Tensor:
+def out_of_fold(frozen: Frozen, x: Tensor, fold: Tensor, k: int) -> Tensor:
     """Output for each row by the model of its fold; 0 for rows in none."""
     found = torch.zeros(len(x), frozen.predictor.n_out, dtype=torch.float64)
     for i in range(k):
         own = frozen.fold(i)
-        for rows in (fold == i).nonzero()[:, 0].split(chunk):
+        for rows in (fold == i).nonzero()[:, 0].split(BLEND_CHUNK):
             found[rows] = own.each(x[rows])[0].cpu().double()
     return found.clone()

@@ -73,25 +73,9 @@ def fit_blend(
     With ``final``, the folds weigh members and nothing else: those of positive weight are trained
     once more in folds of all rows. Nets are expected to see to it themselves.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Members in order of value. When time runs out, the last ones are left out, ridge never.
-    training : NetTraining
-        Of nets: also the rows, those of each fold and the checkpoint of all other members.
-    loss : {"rmse", "bce", "ce"}
-    quality : {"fast", "balanced", "best", "own"}
-        How much the members may cost.
-    seed : int
-    deadline : float, optional
-        Of ``time.perf_counter``.
-    progress : Steps, optional
-    final : Tensor of shape (n,), optional
-        Folds of the models that predict, where those of ``training`` do not train on all rows.
-
-    Returns
-    -------
-    Blended
+    Members are in order of value: when time runs out, the last ones are left out, ridge never.
+    ``training`` also has the rows, those of each fold and the checkpoint of all members;
+    ``quality`` says how much members may cost.
     """
     fold = torch.full((len(training.rows.x),), -1, dtype=torch.long)
     for k, member in enumerate(training.members):
