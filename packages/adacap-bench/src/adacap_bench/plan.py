@@ -67,12 +67,7 @@ class Plan:
 class Tables:
     """Tables by task key; the one used last is kept, since jobs come task by task.
 
-    Parameters
-    ----------
-    tasks : iterable of Task or Source
-        A source makes its splits by itself and has no table.
-    load : callable
-        From a task to its table.
+    A source makes its splits by itself and has no table.
     """
 
     def __init__(self, tasks: Iterable[Task | Source], load: Callable[[Task], Table]) -> None:

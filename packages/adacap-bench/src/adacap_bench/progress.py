@@ -12,16 +12,7 @@ __all__ = ["Display"]
 
 
 class Display(Steps):
-    """Shows each record as it arrives.
-
-    Parameters
-    ----------
-    total : int
-        Jobs to do.
-    show : bool, default=True
-        False prints nothing.
-    stream : text file, optional
-        Standard error by default, so that standard output stays for results.
+    """Shows each record as it arrives, by default on standard error: the other is for results.
 
     Examples
     --------

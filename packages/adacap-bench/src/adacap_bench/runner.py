@@ -279,26 +279,11 @@ def _execute(
 
 
 class _Share:
-    """The jobs that this run takes, as others may work on the same store.
-
-    Parameters
-    ----------
-    store : Store
-    orders : sequence of Order
-        What was missing at the start.
-    retry_failed : bool
-
-    Attributes
-    ----------
-    waiting : list of Order
-        To be gone through next.
-    n_elsewhere : int
-        Jobs that others did.
-    """
+    """The jobs that this run takes of those missing, as others may work on the same store."""
 
     def __init__(self, store: Store, orders: Sequence[Order], retry_failed: bool) -> None:
-        self.waiting = list(orders)
-        self.n_elsewhere = 0
+        self.waiting = list(orders)  # to be gone through next
+        self.n_elsewhere = 0  # that others did
         self._store = store
         self._retry_failed = retry_failed
         self._taken: list[Order] = []
