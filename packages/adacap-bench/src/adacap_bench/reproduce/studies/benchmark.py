@@ -141,8 +141,8 @@ def _summarise_overcost(results: Results, scale: Scale) -> Outcome:
         mean = {"plain s": float(plain[both].mean()), "AdaCap s": float(ours[both].mean())}
         over = mean["AdaCap s"] / mean["plain s"]
         rows.append(Row(net, over, _paper_ratio(net), n=int(both.sum()), digits=2, extra=mean))
-        ours, plain = (contest.named(measured, seconds[both]) for seconds in (ours, plain))
-        rows.append(replace(ratio(ours, plain, f"{net}{_ALONE}"), digits=2, extra={}))
+        above, below = (contest.named(measured, seconds[both]) for seconds in (ours, plain))
+        rows.append(replace(ratio(above, below, f"{net}{_ALONE}"), digits=2, extra={}))
     if not rows:
         raise NoResultError("No network was run both with and without AdaCap on the same split.")
     means = {row.label: row for row in rows if not row.label.endswith(_ALONE)}
