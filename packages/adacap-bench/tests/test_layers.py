@@ -41,8 +41,7 @@ MAY_IMPORT = {
     "store": "claims jobs store_rows store_schema",
     "worker": "jobs methods plan plugins split",
     "engines": "jobs plan split worker",
-    "progress": "jobs",
-    "runner": "datasets engines jobs methods plan plugins progress settings sources split store",
+    "runner": "datasets engines jobs methods plan plugins settings sources split store",
     "imports": "datasets jobs methods store",
     "verify": "datasets",
     # What is told of it.

@@ -12,15 +12,15 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from adacap.exceptions import UsageError
+from adacap.progress import Steps
 from adacap_bench.engines import Engine, Work, make_engine
-from adacap_bench.jobs import FAILED, Job
+from adacap_bench.jobs import FAILED, Job, Record, last_line
 from adacap_bench.methods import expand_methods
 from adacap_bench.plan import Order, Plan, Skipped, Tables, make_plan
 from adacap_bench.plugins import Plugin
-from adacap_bench.progress import Display
 from adacap_bench.settings import Settings
 from adacap_bench.sources import Source
 from adacap_bench.split import Split, make_split
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from adacap_bench.datasets import Task
     from adacap_bench.methods import Method
 
-__all__ = ["Summary", "run"]
+__all__ = ["Display", "Summary", "run"]
 
 _PATIENCE = 0.5  # seconds between looks at jobs that another run has
 _MOST_JOBS = 1_000_000  # of one run: each is an object in memory before the first one starts
@@ -276,6 +276,40 @@ def _execute(
         summary.n_left -= share.n_elsewhere
         summary.interrupted = stop()
     return summary
+
+
+class Display(Steps):
+    """Shows each record as it arrives, by default on standard error: standard output is for results.
+
+    Examples
+    --------
+    >>> import sys
+    >>> with Display(2, stream=sys.stdout) as display:
+    ...     display.leave_out(1)
+    Running: 0 of 1 jobs, 0 %
+    """
+
+    def __init__(self, total: int, *, show: bool = True, stream: TextIO | None = None) -> None:
+        super().__init__("Running", unit="jobs", total=total, stream=stream, leave=True, show=show)
+        self.counts: Counter[str] = Counter()
+
+    def add(self, record: Record) -> None:
+        """Count one finished job."""
+        self.counts[record.status] += 1
+        if record.status != "ok":
+            self.say(_sentence(record))
+        n_failed = self.counts.total() - self.counts["ok"]
+        self.update(self.counts.total(), text=f"{n_failed} without result" if n_failed else "")
+
+    def leave_out(self, n_jobs: int) -> None:
+        """Take jobs off the total."""
+        self.total = (self.total or 0) - n_jobs
+
+
+def _sentence(record: Record) -> str:
+    job, reason = record.job, last_line(record.traceback)
+    text = f"{record.status}: {job.method} on {job.task}, split {job.split}, seed {job.seed}"
+    return f"{text}: {reason}" if reason else text
 
 
 class _Share:

@@ -56,7 +56,8 @@ def status_of(store: Store) -> dict[str, Any]:
 def methods_of(store: Store, *, n_splits: int | None = None) -> list[dict[str, Any]]:
     """What became of every known method, and of every other that the store has records of.
 
-    A method ran if it has a result. Scores are means over the experiments of the first splits, or
+    The outcome is "ran" of one with a result, else "failed", "unavailable", "does not apply" or
+    "not run". Scores are means over the experiments of the first splits, or
     of all, and complete if none is missing. The best come first, then those with gaps.
     """
     from adacap_bench.tables import failure_reason, read_tables

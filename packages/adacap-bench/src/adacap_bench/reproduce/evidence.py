@@ -34,8 +34,8 @@ class EvidenceError(AdaCapError, ValueError):
 class Evidence:
     """What was run of an item, the results, and what they say about the paper.
 
-    ``before`` holds the verdict, the claims that held and the runs of the record of before the
-    ledger had one rule for all items, if there was one.
+    ``before`` is of the record of before the ledger had one rule for all items, if there was one:
+    its ``verdict``, how many claims ``held``, and its ``runs``.
     """
 
     item: str

@@ -103,7 +103,7 @@ class _ResidualBlock(nn.Module):
 
 
 class ResidualConvNet(nn.Module):
-    """Small ResNet: a convolution, a residual block for each of ``channels``, mean, a dense layer.
+    """Small ResNet: a convolution, a residual block per entry of ``channels``, a mean, a layer.
 
     Images are of shape (channels, height, width); ``width`` is the size of the output.
 
