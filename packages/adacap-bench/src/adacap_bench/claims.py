@@ -28,7 +28,7 @@ class Claims:
         self.owner = owner or this_process()
 
     def take(self, job: Job, settings: str, *, retry_failed: bool = False) -> Claim:
-        """Claim a job, in one transaction with the look whether it is done or a live runner has it."""
+        """Claim a job, in one transaction with the look whether it is done, or taken by others."""
         key = (job.task, job.split, job.method, job.seed, settings)
         self._db.execute("BEGIN IMMEDIATE")
         try:

@@ -279,7 +279,7 @@ def _execute(
 
 
 class Display(Steps):
-    """Shows each record as it arrives, by default on standard error: standard output is for results.
+    """Shows each record as it arrives, by default on standard error: the other is for results.
 
     Examples
     --------
