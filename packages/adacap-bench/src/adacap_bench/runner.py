@@ -18,8 +18,7 @@ from adacap.exceptions import UsageError
 from adacap.progress import Steps
 from adacap_bench.engines import Engine, Work, make_engine
 from adacap_bench.jobs import FAILED, Job, Record, last_line
-from adacap_bench.methods import expand_methods
-from adacap_bench.plan import Order, Plan, Skipped, Tables, make_plan
+from adacap_bench.plan import Order, Plan, Skipped, Tables, expanded, make_plan
 from adacap_bench.plugins import Plugin
 from adacap_bench.settings import Settings
 from adacap_bench.sources import Source
@@ -169,7 +168,7 @@ def run(
     loaded = [Plugin.read(path) for path in plugins]
     settings = Settings(raw_target, loaded, folder)
     tables = _tables(tasks, folder, raw_target)
-    chosen = _methods(methods)
+    chosen = expanded(methods)
     _refuse_too_many(len(tables.tasks), len(chosen), len(splits), len(seeds))
     plan = make_plan(
         tables, chosen, splits, seeds,
@@ -214,14 +213,6 @@ def _refuse_too_many(*numbers: int) -> None:
             f"{tasks} tasks x {methods} methods x {splits} splits x {seeds} seeds are {n_jobs:,} "
             f"jobs, but one run has at most {_MOST_JOBS:,}. Run them in parts: a store adds up."
         )
-
-
-def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:
-    found: dict[str, Method] = {}
-    for method in methods:
-        for one in expand_methods([method]) if isinstance(method, str) else [method]:
-            found[one.name] = one
-    return tuple(found.values())
 
 
 def _tables(
