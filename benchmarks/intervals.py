@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import shared
+from shared import Row
 from sklearn.datasets import load_diabetes
 
 import adacap
@@ -135,7 +136,7 @@ def by_mapie(X: Floats, y: Floats, X_test: Floats, seed: int) -> Floats:
     return np.asarray(found, dtype=np.float64)[:, :, 0]
 
 
-def record(bounds: Floats, y: Floats) -> shared.Row:
+def record(bounds: Floats, y: Floats) -> Row:
     """Coverage, width in deviations, width at exactly 90 %, coverage by fifths of the width."""
     lower, upper = bounds.T
     inside, width = (lower <= y) & (y <= upper), upper - lower
@@ -185,9 +186,9 @@ def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) 
 # ------------------------------------------------------------------------------ reporting
 
 
-def summary(records: list[shared.Row], rows: int) -> dict[str, dict[str, dict[str, Any]]]:
+def summary(records: list[Row], rows: int) -> dict[str, dict[str, dict[str, Any]]]:
     """Per set and method: means over splits, and their number."""
-    cells: dict[tuple[str, str], list[shared.Row]] = defaultdict(list)
+    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for one in records:
         if one["rows"] == rows:
             cells[one["set"], one["method"]].append(one)
@@ -199,7 +200,7 @@ def summary(records: list[shared.Row], rows: int) -> dict[str, dict[str, dict[st
     return {name: table[name] for name in SETS if name in table}
 
 
-def lines_of(records: list[shared.Row], rows: int) -> list[str]:
+def lines_of(records: list[Row], rows: int) -> list[str]:
     """A table of coverage and width at one number of rows."""
     table = summary(records, rows)
     head = ["data set", "splits", *HEADS, "narrower", "farthest fifth"]

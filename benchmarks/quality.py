@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import shared
+from shared import Row, error_of, number_of
 
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
@@ -193,7 +194,7 @@ def _rounded(value: Any) -> float | str:
     return "" if value is None or value != value else round(float(value), 6)
 
 
-def records() -> list[shared.Row]:
+def records() -> list[Row]:
     numbers = ("seconds", *SCORES, *PROBED)
     return [
         {**row, "split": int(row["split"]), "n_train": int(row["n_train"]),
@@ -220,10 +221,10 @@ class Line(NamedTuple):
     p90: float  # share of experiments within 10 % of the best method of the pool
 
 
-Table = dict[str, dict[tuple[str, int], shared.Row]]
+Table = dict[str, dict[tuple[str, int], Row]]
 
 
-def table_of(rows: Iterable[shared.Row], score: str = "rmse") -> Table:
+def table_of(rows: Iterable[Row], score: str = "rmse") -> Table:
     found: Table = {}
     for row in rows:
         if row[score] is not None:
@@ -255,13 +256,13 @@ def line(table: Table, method: str, pool: Sequence[str]) -> Line:
     near = [b >= 0.9 * own[key]["rmse"] for b, key in zip(best, everywhere, strict=True)]
     return Line(
         method, len(keys), a.mean(), float(np.exp(logs.mean())),
-        shared.error_of(by_task), float((a < b).mean()),
+        error_of(by_task), float((a < b).mean()),
         (worst, per_task[worst]), float(np.exp(np.log(times).mean())),
         *(float(np.mean(found)) if found else float("nan") for found in (ranks, near)),
     )  # fmt: skip
 
 
-def lines_table(rows: list[shared.Row], methods: Iterable[str]) -> list[str]:
+def lines_table(rows: list[Row], methods: Iterable[str]) -> list[str]:
     table = table_of(rows)
     if REFERENCE not in table:
         return []
@@ -280,7 +281,7 @@ def lines_table(rows: list[shared.Row], methods: Iterable[str]) -> list[str]:
     return list(table_lines(titles, cells))
 
 
-def change_table(rows: list[shared.Row]) -> list[str]:
+def change_table(rows: list[Row]) -> list[str]:
     """What each change does to the whole blend: paired, over experiments that both have."""
     table = table_of(rows)
     base = table.get("whole", {})
@@ -295,9 +296,8 @@ def change_table(rows: list[shared.Row]) -> list[str]:
         times = [np.log(own[key]["seconds"] / base[key]["seconds"]) for key in keys]
         tasks = np.array([key[0] for key in keys])
         by_task = np.array([logs[tasks == task].mean() for task in sorted(set(tasks))])
-        found.append(
-            (by_task.mean(), method, len(keys), shared.error_of(by_task), by_task, np.mean(times))
-        )
+        error = error_of(by_task)
+        found.append((by_task.mean(), method, len(keys), error, by_task, np.mean(times)))
     cells = (
         (method, n, f"{np.exp(mean):.4f}", f"{error:.4f}",
          f"{(by_task > 0).sum()} of {len(by_task)}", f"{np.exp(seconds):.2f}")
@@ -306,7 +306,7 @@ def change_table(rows: list[shared.Row]) -> list[str]:
     return list(table_lines(titles, cells))
 
 
-def last_table(rows: list[shared.Row]) -> list[str]:
+def last_table(rows: list[Row]) -> list[str]:
     """Share of the nets in the models that were at their best near the end of their steps."""
     cells = []
     for method in OWN:
@@ -317,7 +317,7 @@ def last_table(rows: list[shared.Row]) -> list[str]:
     return list(table_lines(("", "nets", "best in the last tenth of their steps"), cells))
 
 
-def time_table(rows: list[shared.Row]) -> list[str]:
+def time_table(rows: list[Row]) -> list[str]:
     """Seconds where nothing else ran, and the mean ratio to CatBoost's."""
     table = table_of(rows)
     names = [name for name in (*OWN, REFERENCE) if f"timed-{name}" in table]
@@ -336,10 +336,10 @@ def time_table(rows: list[shared.Row]) -> list[str]:
     return list(table_lines(("task", "rows", *names), lines))
 
 
-def task_table(rows: list[shared.Row], methods: Sequence[str]) -> list[str]:
+def task_table(rows: list[Row], methods: Sequence[str]) -> list[str]:
     table = table_of(rows)
     methods = [m for m in methods if m in table]
-    tasks = sorted({key[0] for key in table[DEFAULT]}, key=shared.number_of)
+    tasks = sorted({key[0] for key in table[DEFAULT]}, key=number_of)
     lines = []
     for task in tasks:
         means = []
@@ -353,7 +353,7 @@ def task_table(rows: list[shared.Row], methods: Sequence[str]) -> list[str]:
     return list(table_lines(("task", "rows", *methods), lines))
 
 
-def class_table(rows: list[shared.Row]) -> list[str]:
+def class_table(rows: list[Row]) -> list[str]:
     """Mean scores of classes, each with its paired difference from CatBoost and standard error."""
     table = table_of(rows, "auc")
     titles = ("", "experiments", "AUC", "accuracy", "log-loss", "time / CatBoost")
@@ -366,11 +366,7 @@ def class_table(rows: list[shared.Row]) -> list[str]:
                 cells.append("–")
                 continue
             apart = np.subtract(values, others)
-            told = (
-                ""
-                if method == REFERENCE
-                else f" ({apart.mean():+.4f} ± {shared.error_of(apart):.4f})"
-            )
+            told = "" if method == REFERENCE else f" ({apart.mean():+.4f} ± {error_of(apart):.4f})"
             cells.append(f"{np.mean(values):.4f}{told}")
         times = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
         lines.append((method, len(keys), *cells, f"{np.exp(np.mean(np.log(times))):.2f}"))
@@ -383,16 +379,16 @@ def sections() -> dict[str, list[str]]:
     for row in records():
         (timing if row["method"].startswith("timed-") else rows).append(row)
 
-    def part(splits: Iterable[int], keep: Callable[[shared.Row], bool]) -> list[shared.Row]:
+    def part(splits: Iterable[int], keep: Callable[[Row], bool]) -> list[Row]:
         wanted = set(splits)
         return [row for row in rows if row["split"] in wanted and keep(row)]
 
     small_tasks = _small_tasks()
 
-    def small(row: shared.Row) -> bool:
+    def small(row: Row) -> bool:
         return row["rmse"] is not None and row["task"] in small_tasks
 
-    def large(row: shared.Row) -> bool:
+    def large(row: Row) -> bool:
         return row["rmse"] is not None and row["n_train"] > MANY_ROWS
 
     confirmed, fresh = part(CONFIRM, small), part(FRESH, small)
@@ -441,12 +437,10 @@ def _small_tasks() -> set[str]:
     return {task.key for task in find_suite(SMALL)}
 
 
-def _draw(rows: list[shared.Row]) -> None:
+def _draw(rows: list[Row]) -> None:
     """The default and a bag of nets beside CatBoost, task by task: docs/quality.png."""
     table = table_of(rows)
-    tasks = sorted(
-        {key[0] for key in table[DEFAULT] if key in table[REFERENCE]}, key=shared.number_of
-    )
+    tasks = sorted({key[0] for key in table[DEFAULT] if key in table[REFERENCE]}, key=number_of)
 
     def ratio(method: str, task: str) -> float:
         own = [r["rmse"] / table[REFERENCE][key]["rmse"] for key, r in table[method].items()
