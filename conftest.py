@@ -3,6 +3,7 @@
 The default dtype is left alone: tests of core ask for float64.
 """
 
+import inspect
 import os
 import re
 import shutil
@@ -134,3 +135,58 @@ def browser() -> Iterator[Any]:
         launched = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a file; fails the test on a message, an error or a request beyond the file itself."""
+    contexts, trouble = [], []
+
+    def go(path: Path, *, width: int = 1280, scheme: str = "light") -> Any:
+        view = {"width": width, "height": 900}
+        contexts.append(browser.new_context(viewport=view, color_scheme=scheme))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
+        address = path.resolve().as_uri()
+        allowed = (address, "data:", "blob:")
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith(allowed) or trouble.append(f"request: {request.url}")
+            ),
+        )
+        page.goto(address)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+@pytest.fixture
+def rows_for(seed: int) -> Callable[..., tuple[Any, Any]]:
+    """Maker of (X, y) for a kind of task."""
+
+    def make(kind: str, n: int = 60) -> tuple[Any, Any]:
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(n, 4)).astype(np.float32)
+        y = X[:, 0] + np.abs(X[:, 1])
+        if kind == "regression":
+            return X, y
+        shares = [0.5] if kind == "binary" else [0.3, 0.6]
+        return X, np.searchsorted(np.quantile(y, shares), y)
+
+    return make
+
+
+@pytest.fixture
+def recipe(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """The function ``recipe`` of a test's module: what a stranger writes, which must be short."""
+    function: Callable[..., Any] = request.module.recipe
+    lines = [line for line in inspect.getsource(function).splitlines() if line.strip()]
+    assert len(lines) <= 15, f"the recipe takes {len(lines)} lines"
+    return function

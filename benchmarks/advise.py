@@ -14,7 +14,6 @@ of fitted models. Every step goes on where it stopped.
 
 import argparse
 import csv
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import shared
 
 from adacap.advice.facts import Fact, blend_with_facts, winner_of
 from adacap_bench.markdown import place, table_lines
 
-ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "records"
-STORE, RECORDS = FOLDER / "advise.sqlite", FOLDER / "advise.csv"
-LOOKS, QUALITY = FOLDER / "advise.jsonl", FOLDER / "quality.csv"
-FACTS = ROOT / "src" / "adacap" / "advice" / "facts.csv"
-PAGE, PICTURE = ROOT / "docs" / "guides" / "advise.md", ROOT / "docs" / "guides" / "advise.png"
+STORE, RESULTS = shared.RECORDS / "advise.sqlite", shared.RECORDS / "advise.csv"
+LOOKS, QUALITY = shared.RECORDS / "advise.jsonl", shared.RECORDS / "quality.csv"
+FACTS = shared.ROOT / "src" / "adacap" / "advice" / "facts.csv"
+PAGE, PICTURE = shared.GUIDES / "advise.md", shared.GUIDES / "advise.png"
 MARKS = "<!-- advise: begin -->", "<!-- advise: end -->"
 
 SMALL = "paper-regression-small"
@@ -55,7 +53,7 @@ def run() -> None:
     others = ["ridge", "xrf", "catboost"]
     plans = [(["ridge", "xrf"], LEARNT), (["adacap-fast", *others], EXPLORED),
              ([DEFAULT, *others], JUDGED)]  # fmt: skip
-    done = {(row["method"], row["task"], row["split"]) for row in _rows(RECORDS)}
+    done = {(row["method"], row["task"], row["split"]) for row in _rows(RESULTS)}
     for methods, splits in plans:
         for task in tasks:
             for method in methods:
@@ -71,7 +69,7 @@ def export() -> None:
     """Results of the store, with those written down before."""
     from adacap_bench.store import Store
 
-    found = {(row["method"], row["task"], row["split"]): row for row in _rows(RECORDS)}
+    found = {(row["method"], row["task"], row["split"]): row for row in _rows(RESULTS)}
     with Store(STORE, read_only=True) as store:
         frame = store.frame()
     for row in frame[frame["status"] == "ok"].to_dict("records"):
@@ -80,19 +78,16 @@ def export() -> None:
             "method": key[0], "task": key[1], "split": key[2], "n_train": row["n_train"],
             "seconds": round(row["fit_seconds"], 3), "rmse": round(float(row["test_rmse"]), 6),
         }  # fmt: skip
-    with RECORDS.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["method", "task", "split", "n_train", "seconds", "rmse"])
-        writer.writeheader()
-        writer.writerows(found[key] for key in sorted(found))
+    names = ("method", "task", "split", "n_train", "seconds", "rmse")
+    shared.write_csv(RESULTS, names, (found[key] for key in sorted(found)))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["rmse"]]
-    return [{**row, "split": int(row["split"]), "seconds": float(row["seconds"]),
-             "rmse": float(row["rmse"])} for row in rows]  # fmt: skip
+    return [
+        {**row, "split": int(row["split"]), **{n: float(row[n]) for n in ("seconds", "rmse")}}
+        for row in shared.read_csv(path)
+        if row["rmse"]
+    ]
 
 
 def look(splits: tuple[int, ...] = (LEARNT[0], *EXPLORED, *JUDGED)) -> None:
@@ -101,18 +96,16 @@ def look(splits: tuple[int, ...] = (LEARNT[0], *EXPLORED, *JUDGED)) -> None:
     from adacap_bench.datasets import find_tasks, load_table
     from adacap_bench.split import split_rows
 
-    done = {(one["task"], one["split"]) for one in looks()}
-    with LOOKS.open("a", encoding="utf-8") as file:
-        for split in splits:
-            for task in find_tasks([SMALL]):
-                if (task.key, split) in done:
-                    continue
-                table = load_table(task.key)
-                rows, _ = split_rows(len(table.y), split)
-                X, y = table.X.iloc[rows], np.asarray(table.y)[rows]
-                advice = advise(X, y, task="regression", facts=())
-                file.write(json.dumps(_look(task.key, split, advice)) + "\n")
-                file.flush()
+    done = {(one["task"], one["split"]) for one in shared.read_records(LOOKS)}
+    for split in splits:
+        for task in find_tasks([SMALL]):
+            if (task.key, split) in done:
+                continue
+            table = load_table(task.key)
+            rows, _ = split_rows(len(table.y), split)
+            X, y = table.X.iloc[rows], np.asarray(table.y)[rows]
+            advice = advise(X, y, task="regression", facts=())
+            shared.write_down(LOOKS, _look(task.key, split, advice))
 
 
 def _look(task: str, split: int, advice: Any) -> dict[str, Any]:
@@ -128,23 +121,17 @@ def _look(task: str, split: int, advice: Any) -> dict[str, Any]:
     return found
 
 
-def looks() -> list[dict[str, Any]]:
-    if not LOOKS.exists():
-        return []
-    return [json.loads(line) for line in LOOKS.read_text("utf-8").splitlines()]
-
-
 # ------------------------------------------------------------------------------------ facts
 
 
 def truth(splits: tuple[int, ...], ours: str) -> dict[str, dict[str, dict[str, float]]]:
     """Per task and kind: mean test error of its best method over the splits, and seconds."""
     errors: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
-    for row in [*_rows(QUALITY), *_rows(RECORDS)]:
+    for row in [*_rows(QUALITY), *_rows(RESULTS)]:
         if row["split"] in splits:
             errors[row["task"], row["method"]][row["split"]] = row["rmse"], row["seconds"]
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for task in sorted({task for task, _ in errors}, key=lambda name: int(name.split("-")[1])):
+    for task in sorted({task for task, _ in errors}, key=shared.number_of):
         kinds = {}
         for kind, methods in METHODS.items():
             own = [
@@ -164,7 +151,7 @@ def facts(ours: str = DEFAULT) -> list[Fact]:
     known = truth(LEARNT, ours)
     names = {field.name for field in fields(Fact)}
     found = []
-    for one in looks():
+    for one in shared.read_records(LOOKS):
         if one["split"] != LEARNT[0] or one["task"] not in known:
             continue
         own = known[one["task"]]
@@ -183,7 +170,7 @@ def write_facts() -> None:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    print(f"{len(rows)} facts in {FACTS.relative_to(ROOT)}")
+    print(f"{len(rows)} facts in {FACTS.relative_to(shared.ROOT)}")
 
 
 # ---------------------------------------------------------------------------------- judging
@@ -191,10 +178,10 @@ def write_facts() -> None:
 
 def judged(ours: str, splits: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """Per task: what was advised on each split, without facts about the task, and what was true."""
-    every, known = facts(ours), truth(splits, ours)
+    every, known, looks = facts(ours), truth(splits, ours), shared.read_records(LOOKS)
     names = {field.name for field in fields(Fact)}
     for task, kinds in known.items():
-        own = [one for one in looks() if one["task"] == task and one["split"] in splits]
+        own = [one for one in looks if one["task"] == task and one["split"] in splits]
         others = [fact for fact in every if fact.task != task]
         ratios = []
         for one in own:
@@ -254,12 +241,7 @@ def _shares(found: list[dict[str, Any]]) -> tuple[float, float, float, float]:
 
 def draw(found: list[dict[str, Any]]) -> None:
     """Expected against true errors: docs/guides/advise.png."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
+    figure, axes = shared.pyplot().subplots(1, 2, figsize=(8, 3.6), layout="constrained")
     for ax, kind, title in zip(axes, ("linear", "trees"), ("linear model", "trees"), strict=True):
         x = np.array([one["expected"][kind] for one in found])
         y = np.array([one["true"][kind] for one in found])

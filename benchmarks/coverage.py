@@ -13,17 +13,16 @@ the paper need ADACAP_DATA and are left out, with the reason, where it does not 
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
+import shared
+from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 
 import adacap
@@ -31,9 +30,7 @@ from adacap._typing import Floats
 from adacap.estimators.intervals import LOO_INFLATION
 from adacap_bench.markdown import place, table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "coverage.jsonl"
-GUIDE = ROOT / "docs" / "guides" / "intervals.md"
+RESULTS, GUIDE = shared.RECORDS / "coverage.jsonl", shared.GUIDES / "intervals.md"
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 COVERAGE, N_TRAIN, N_TEST, STEPS = 0.9, 100, 400, 100
 FEWER_SPLITS = 50  # of the default and the forest, which take longer than the three others
@@ -64,27 +61,11 @@ def drawn(make: Callable[[int, np.random.Generator], tuple[Floats, Floats]]) -> 
     return split
 
 
-def friedman1(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Smooth, ten features of which five count, noise of a fifth of the deviation."""
-    return make_friedman1(n, noise=1.0, random_state=int(rng.integers(2**31)))
-
-
-def friedman2(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Smooth, four features on very different scales, noise of a fifth of the deviation."""
-    return make_friedman2(n, noise=75.0, random_state=int(rng.integers(2**31)))
-
-
 def heteroscedastic(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Noise that grows with the first feature."""
     X = rng.uniform(0, 1, (n, 5))
     y = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + (0.05 + X[:, 0]) * 0.5 * rng.standard_normal(n)
     return X, y
-
-
-def heavy_tailed(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Student's t with two and a half degrees of freedom as noise."""
-    X = rng.standard_normal((n, 5))
-    return X, X[:, 0] + np.tanh(2 * X[:, 1]) * X[:, 2] + 0.3 * rng.standard_t(2.5, n)
 
 
 def fixed(load: Callable[[], tuple[Any, Floats]], n_train: int) -> Any:
@@ -114,10 +95,10 @@ def of_paper(key: str) -> Callable[[], tuple[Any, Floats]]:
 
 
 SETS: dict[str, Callable[[int], Split]] = {
-    "friedman1": drawn(friedman1),
-    "friedman2": drawn(friedman2),
+    "friedman1": drawn(shared.friedman1),
+    "friedman2": drawn(shared.friedman2),
     "heteroscedastic": drawn(heteroscedastic),
-    "heavy-tailed": drawn(heavy_tailed),
+    "heavy-tailed": drawn(shared.heavy_tailed),
     "diabetes": fixed(lambda: load_diabetes(return_X_y=True), N_TRAIN),
     "paper-1": fixed(of_paper("paper-1"), 80),
     "paper-12": fixed(of_paper("paper-12"), N_TRAIN),
@@ -192,12 +173,6 @@ def run_cell(name: str, seed: int, method: str) -> dict[str, Any]:
     }
 
 
-def read_records(path: Path = RECORDS) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def missing(names: list[str], n_splits: int, done: list[dict[str, Any]]) -> Iterator[Any]:
     """Cells to run, all sets side by side, so that an early look at the table is fair."""
     known = {(r["set"], r["split"], r["method"]) for r in done}
@@ -225,16 +200,12 @@ def usable(names: list[str]) -> list[str]:
 
 
 def run(names: list[str], n_splits: int) -> None:
-    cells = list(missing(usable(names), n_splits, read_records()))
-    RECORDS.parent.mkdir(exist_ok=True)
+    cells = list(missing(usable(names), n_splits, shared.read_records(RESULTS)))
     start = time.perf_counter()
-    with RECORDS.open("a", encoding="utf-8") as file:
-        for i, cell in enumerate(cells):
-            file.write(json.dumps(run_cell(*cell)) + "\n")
-            file.flush()
-            if (i + 1) % 50 == 0 or i + 1 == len(cells):
-                left = (time.perf_counter() - start) / (i + 1) * (len(cells) - i - 1)
-                print(f"{i + 1} of {len(cells)} cells, {left / 60:.0f} min left", flush=True)
+    for i, cell in enumerate(cells, 1):
+        shared.write_down(RESULTS, run_cell(*cell))
+        if i % 50 == 0 or i == len(cells):
+            shared.print_left(i, len(cells), start)
 
 
 # ------------------------------------------------------------------------------ reporting
@@ -321,7 +292,7 @@ def main() -> None:
         return
     if not options.write:
         run(names, options.splits)
-    records = read_records()
+    records = shared.read_records(RESULTS)
     lines = lines_of(summary(records))
     print(*lines, *verdicts(records), sep="\n")
     if options.write:

@@ -9,16 +9,15 @@ intervals is counted on flagged and on other rows.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from shared import GUIDES, pyplot
 
 from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
 
-ROOT = Path(__file__).parents[1]
-PAGE, PICTURE = ROOT / "docs" / "guides" / "drift.md", ROOT / "docs" / "guides" / "drift.png"
+PAGE, PICTURE = GUIDES / "drift.md", GUIDES / "drift.png"
 MARKS = "<!-- drift: begin -->", "<!-- drift: end -->"
 N_TRAIN, N_NEW, SEEDS = 300, 400, (0, 1, 2)
 KINDS = {"columns that matter": slice(0, 5), "columns that do not": slice(5, 10)}
@@ -76,12 +75,7 @@ def lines_of(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats
 
 def picture(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats]]]]) -> None:
     """Coverage by kernel leverage: docs/guides/drift.png."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(6, 3.2), layout="constrained")
     edges = np.array([0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 100])
     for kind, runs in found.items():
         held = np.concatenate([run[0] for run in runs])

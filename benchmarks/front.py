@@ -9,7 +9,6 @@ threads and alone with ``--jobs 1``, which is how times are to be compared. Reco
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -20,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from joblib import Parallel, delayed
+from shared import DOCS, RECORDS, Row, read_records, write_down
 
 import adacap
 from adacap_bench.datasets import find_suite, load_table
 from adacap_bench.markdown import place, table_lines
 from adacap_bench.split import make_split
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "front.jsonl"
+RESULTS = RECORDS / "front.jsonl"
 MARKS = "<!-- front: begin -->", "<!-- front: end -->"
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -85,7 +84,7 @@ def estimator(cell: Cell) -> Any:
     return adacap.make("nets", random_state=cell.split, **SETTINGS[cell.name])
 
 
-def run(cell: Cell) -> dict[str, Any]:
+def run(cell: Cell) -> Row:
     """Train one cell; its test RMSE on the standardised target, and its seconds."""
     torch.set_num_threads(cell.threads)
     data = make_split(load_table(cell.task), cell.split)
@@ -99,26 +98,18 @@ def run(cell: Cell) -> dict[str, Any]:
     return {**cell._asdict(), "rmse": round(rmse, 6), "seconds": round(seconds, 4)}
 
 
-def records() -> list[dict[str, Any]]:
-    if not RECORDS.exists():
-        return []
-    return [json.loads(line) for line in RECORDS.read_text(encoding="utf-8").splitlines()]
-
-
 def measure(names: Iterable[str], splits: Iterable[int], jobs: int) -> None:
     """Run what is missing, a setting at a time, and write it down."""
     threads = 1 if jobs > 1 else torch.get_num_threads()
-    done = {(r["name"], r["task"], r["split"], r["threads"]) for r in records()}
+    done = {(r["name"], r["task"], r["split"], r["threads"]) for r in read_records(RESULTS)}
     tasks = [task.key for task in find_suite("paper-regression-small")]
-    RECORDS.parent.mkdir(exist_ok=True)
     for name in names:
         cells = [Cell(name, task, split, threads) for split in splits for task in tasks]
         cells = [cell for cell in cells if tuple(cell) not in done]
         if not cells:
             continue
         rows = Parallel(n_jobs=jobs)(delayed(run)(cell) for cell in cells)
-        with RECORDS.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
+        write_down(RESULTS, *rows)
         mean = {key: np.mean([row[key] for row in rows]) for key in ("rmse", "seconds")}
         print(f"{name:40s} RMSE {mean['rmse']:.4f}  {mean['seconds']:.2f} s", flush=True)
 
@@ -134,7 +125,7 @@ class Point(NamedTuple):
     n_splits: int
 
 
-def points(rows: list[dict[str, Any]]) -> list[Point]:
+def points(rows: list[Row]) -> list[Point]:
     """Means over the tasks and splits of one thread count; complete settings only."""
     cells = {(r["name"], r["task"], r["split"]): r for r in rows}
     splits: dict[str, set[int]] = defaultdict(set)
@@ -165,7 +156,7 @@ def table(found: list[Point]) -> str:
 
 def write() -> None:
     """Put both tables into docs/SPEED.md and draw the front."""
-    rows = records()
+    rows = read_records(RESULTS)
     chosen_on = points([r for r in rows if r["threads"] == 1 and r["split"] in (0, 1)])
     confirmed = points([r for r in rows if r["threads"] > 1 and r["split"] not in (0, 1)])
     text = (
@@ -175,8 +166,8 @@ def write() -> None:
         f"Splits {sorted({r['split'] for r in rows if r['threads'] > 1 and r['split'] > 1})}, two "
         f"threads, one at a time (not used for choosing):\n\n{table(confirmed)}"
     )
-    place(ROOT / "docs" / "SPEED.md", MARKS, text)
-    draw(chosen_on, ROOT / "docs" / "front.png")
+    place(DOCS / "SPEED.md", MARKS, text)
+    draw(chosen_on, DOCS / "front.png")
 
 
 def lowest_by_time(found: list[Point]) -> tuple[list[float], np.ndarray]:

@@ -8,23 +8,20 @@ on fresh rows. Records go to ``benchmarks/records/groups.jsonl``.
 """
 
 import argparse
-import json
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from shared import DOCS, GUIDES, RECORDS, Row, error_of, pyplot, read_records, write_down
 
 import adacap
 from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "groups.jsonl"
-GUIDE = ROOT / "docs" / "guides" / "groups.md"
-PICTURE = ROOT / "docs" / "groups.png"
+RESULTS = RECORDS / "groups.jsonl"
+GUIDE, PICTURE = GUIDES / "groups.md", DOCS / "groups.png"
 MARKS = "<!-- groups: begin -->", "<!-- groups: end -->"
 N_GROUPS, N_NEW = 20, 100
 MEMBERS = ["ridge", "ridge:bins"]  # a cheap blend: the question is the split
@@ -86,14 +83,7 @@ def drift(rng: np.random.Generator) -> Draw:
 TABLES = {"sites": sites, "subjects": subjects, "drift": drift}
 
 
-def records() -> list[dict[str, Any]]:
-    """What has been measured."""
-    if not RECORDS.exists():
-        return []
-    return [json.loads(line) for line in RECORDS.read_text().splitlines()]
-
-
-def measure(table: str, seed: int) -> Iterator[dict[str, Any]]:
+def measure(table: str, seed: int) -> Iterator[Row]:
     """Coverage and width with the split that fits the rows, and with random folds."""
     draw = TABLES[table](np.random.default_rng(seed))
     for split, given in (("own", draw.given), ("random", {})):
@@ -110,19 +100,17 @@ def measure(table: str, seed: int) -> Iterator[dict[str, Any]]:
 
 def run(n_draws: int) -> None:
     """Measure what is not there yet."""
-    done = {(one["table"], one["seed"]) for one in records()}
+    done = {(one["table"], one["seed"]) for one in read_records(RESULTS)}
     for seed in range(n_draws):
         for table in TABLES:
-            if (table, seed) in done:
-                continue
-            with RECORDS.open("a") as file:
-                file.writelines(json.dumps(one) + "\n" for one in measure(table, seed))
+            if (table, seed) not in done:
+                write_down(RESULTS, *measure(table, seed))
 
 
 def gathered() -> dict[tuple[str, str], dict[str, Floats]]:
     """Measured values by table and split."""
     found: dict[Any, Any] = defaultdict(lambda: defaultdict(list))
-    for one in records():
+    for one in read_records(RESULTS):
         for name in ("coverage", "width", "rmse"):
             found[one["table"], one["split"]][name].append(one[name])
     return {key: {n: np.array(v) for n, v in own.items()} for key, own in found.items()}
@@ -143,24 +131,13 @@ def lines() -> list[str]:
 
 
 def _mean(values: Floats) -> str:
-    return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
-
-
-def write() -> None:
-    """Put table and picture in the guide."""
-    place(GUIDE, MARKS, "\n".join(lines()))
-    draw_picture()
+    return f"{values.mean():.1f} ± {error_of(values):.1f}"
 
 
 def draw_picture() -> None:
     """Coverage of every draw, beside what was asked for."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
     cells = gathered()
-    figure, axes = plt.subplots(1, len(TABLES), figsize=(8, 3), sharey=True)
+    figure, axes = pyplot().subplots(1, len(TABLES), figsize=(8, 3), sharey=True)
     for ax, table in zip(axes, TABLES, strict=True):
         parts = [100 * cells[table, split]["coverage"] for split in ("own", "random")]
         ax.boxplot(parts, showmeans=True, widths=0.6)
@@ -181,7 +158,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     if options.write:
-        write()
+        place(GUIDE, MARKS, "\n".join(lines()))
+        draw_picture()
         return
     run(options.draws)
     print("\n".join(lines()))

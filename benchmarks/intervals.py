@@ -12,17 +12,17 @@ without MAPIE are completed once it is installed. At 20,000 rows a cell has 5,00
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
+import shared
+from shared import Row
+from sklearn.datasets import load_diabetes
 
 import adacap
 from adacap._typing import Floats
@@ -30,9 +30,8 @@ from adacap_bench.markdown import place, table_lines
 
 Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "intervals.jsonl"
-GUIDE, PICTURE = ROOT / "docs" / "guides" / "intervals.md", ROOT / "docs" / "intervals.png"
+RESULTS = shared.RECORDS / "intervals.jsonl"
+GUIDE, PICTURE = shared.GUIDES / "intervals.md", shared.DOCS / "intervals.png"
 MARKS = "<!-- blends: begin -->", "<!-- blends: end -->"
 COVERAGE, N_FRESH = 0.9, 200
 N_TEST = {300: 1000, 20_000: 5000}
@@ -42,22 +41,6 @@ METHODS = ("adaptive", "constant", "split", "cqr")
 HEADS = ("`cv+`, adaptive", "`cv+`, constant", "`split`, adaptive", "MAPIE CQR, boosted trees")
 
 # ---------------------------------------------------------------------------------- data
-
-
-def friedman1(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Smooth, ten features of which five count."""
-    return make_friedman1(n, noise=1.0, random_state=int(rng.integers(2**31)))
-
-
-def friedman2(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Smooth, four features on very different scales."""
-    return make_friedman2(n, noise=75.0, random_state=int(rng.integers(2**31)))
-
-
-def heavy_tailed(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Student's t with two and a half degrees of freedom as noise."""
-    X = rng.standard_normal((n, 5))
-    return X, X[:, 0] + np.tanh(2 * X[:, 1]) * X[:, 2] + 0.3 * rng.standard_t(2.5, n)
 
 
 def skewed(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -101,9 +84,9 @@ def diabetes(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 SETS: dict[str, Make] = {
-    "friedman1": friedman1, "friedman2": friedman2, "heavy-tailed": heavy_tailed,
-    "skewed": skewed, "grows": grows, "level": level, "step": step, "both-ends": both_ends,
-    "diabetes": diabetes,
+    "friedman1": shared.friedman1, "friedman2": shared.friedman2,
+    "heavy-tailed": shared.heavy_tailed, "skewed": skewed, "grows": grows, "level": level,
+    "step": step, "both-ends": both_ends, "diabetes": diabetes,
 }  # fmt: skip
 UNEVEN = ("grows", "level", "step", "both-ends")
 FEW_ROWS = ("diabetes",)  # not to be had at 20,000
@@ -153,7 +136,7 @@ def by_mapie(X: Floats, y: Floats, X_test: Floats, seed: int) -> Floats:
     return np.asarray(found, dtype=np.float64)[:, :, 0]
 
 
-def record(bounds: Floats, y: Floats) -> dict[str, Any]:
+def record(bounds: Floats, y: Floats) -> Row:
     """Coverage, width in deviations, width at exactly 90 %, coverage by fifths of the width."""
     lower, upper = bounds.T
     inside, width = (lower <= y) & (y <= upper), upper - lower
@@ -173,15 +156,9 @@ def record(bounds: Floats, y: Floats) -> dict[str, Any]:
 # ------------------------------------------------------------------------------- running
 
 
-def read_records(path: Path = RECORDS) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) -> None:
     """Run what is missing, all sets side by side, so that an early look at the table is fair."""
-    done = {(r["set"], r["rows"], r["split"], r["method"]) for r in read_records()}
+    done = {(r["set"], r["rows"], r["split"], r["method"]) for r in shared.read_records(RESULTS)}
     fits = {"adaptive": "blend"} | ({"cqr": "cqr"} if find_spec("mapie") else {})
     cells = [
         (name, rows, seed, which)
@@ -192,31 +169,26 @@ def run(names: list[str], sizes: list[int], n_splits: int, most_seconds: float) 
         and not (rows > 1000 and name in FEW_ROWS)
     ]
     start = time.perf_counter()
-    RECORDS.parent.mkdir(exist_ok=True)
-    for i, (name, rows, seed, which) in enumerate(cells):
+    for i, (name, rows, seed, which) in enumerate(cells, 1):
         if time.perf_counter() - start > most_seconds:
-            print(f"{i} of {len(cells)} cells run: the time is over.")
+            print(f"{i - 1} of {len(cells)} cells run: the time is over.")
             return
-        lines = [
-            json.dumps(
-                {"set": name, "rows": rows, "split": seed, "method": method}
-                | record(bounds, y) | {"seconds": round(seconds, 2)}
-            )
+        found = [
+            {"set": name, "rows": rows, "split": seed, "method": method}
+            | record(bounds, y) | {"seconds": round(seconds, 2)}
             for method, bounds, y, seconds in intervals(name, rows, seed, which)
         ]  # fmt: skip
-        with RECORDS.open("a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-        if (i + 1) % 20 == 0 or i + 1 == len(cells):
-            left = (time.perf_counter() - start) / (i + 1) * (len(cells) - i - 1)
-            print(f"{i + 1} of {len(cells)} cells, {left / 60:.0f} min left", flush=True)
+        shared.write_down(RESULTS, *found)
+        if i % 20 == 0 or i == len(cells):
+            shared.print_left(i, len(cells), start)
 
 
 # ------------------------------------------------------------------------------ reporting
 
 
-def summary(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, dict[str, Any]]]:
+def summary(records: list[Row], rows: int) -> dict[str, dict[str, dict[str, Any]]]:
     """Per set and method: means over splits, and their number."""
-    cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for one in records:
         if one["rows"] == rows:
             cells[one["set"], one["method"]].append(one)
@@ -228,7 +200,7 @@ def summary(records: list[dict[str, Any]], rows: int) -> dict[str, dict[str, dic
     return {name: table[name] for name in SETS if name in table}
 
 
-def lines_of(records: list[dict[str, Any]], rows: int) -> list[str]:
+def lines_of(records: list[Row], rows: int) -> list[str]:
     """A table of coverage and width at one number of rows."""
     table = summary(records, rows)
     head = ["data set", "splits", *HEADS, "narrower", "farthest fifth"]
@@ -263,24 +235,13 @@ def off(one: dict[str, Any]) -> float:
     return float(apart[np.abs(apart).argmax()])
 
 
-def write(records: list[dict[str, Any]]) -> None:
-    """Tables into the guide, and the picture beside it."""
-    sizes = sorted({one["rows"] for one in records})
-    place(GUIDE, MARKS, "\n\n".join("\n".join(lines_of(records, rows)) for rows in sizes))
-
-
 def draw() -> None:
     """Intervals of a table whose noise grows: adaptive beside constant."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     X, y = grows(1300, np.random.default_rng(0))
     X[:, 1:] = np.where(np.arange(1300)[:, None] < 300, X[:, 1:], 0.5)
     model = adacap.AdaCapRegressor(quality="fast", random_state=0).fit(X[:300], y[:300])
     rows = X[300:][np.argsort(X[300:, 0])]
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True)
+    figure, axes = shared.pyplot().subplots(1, 3, figsize=(11, 3.2), sharey=True)
     for axis, width in zip(axes, ("auto", "constant"), strict=False):
         bounds = model.predict_interval(rows, [0.5, 0.9], width=width)
         for k, shade in enumerate((0.45, 0.25)):
@@ -308,11 +269,12 @@ def main() -> None:
     if not (options.write or options.draw):
         sizes = [int(size) for size in options.rows.split(",")]
         run(options.sets.split(","), sizes, options.splits, options.most_seconds)
-    records = read_records()
-    for rows in sorted({one["rows"] for one in records}):
-        print(*lines_of(records, rows), "", sep="\n")
+    records = shared.read_records(RESULTS)
+    sizes = sorted({one["rows"] for one in records})
+    tables = ["\n".join(lines_of(records, rows)) for rows in sizes]
+    print(*(f"{table}\n" for table in tables), sep="\n")
     if options.write:
-        write(records)
+        place(GUIDE, MARKS, "\n\n".join(tables))
     if options.draw:
         draw()
 

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from intervals import SETS
 from scipy.optimize import minimize_scalar
+from shared import error_of
 
 from adacap._typing import Floats
 from adacap.core.ridge import Ridge
@@ -25,6 +26,7 @@ from adacap.estimators.blending import out_of_fold
 from adacap.members.fold_data import FoldData
 from adacap.members.kernel import FittedKernel, fit_kernel
 from adacap.nn.predictors import Frozen
+from adacap_bench.markdown import table_lines
 
 N_FOLDS, N_ROWS, COVERAGE, HALVES = 5, 300, 0.9, 40
 TASKS = ("paper-1", "paper-9", "paper-12", "paper-16", "paper-17", "paper-18", "paper-19")
@@ -111,14 +113,15 @@ def main() -> None:
     found: dict[str, list[tuple[float, float, float]]] = {}
     for name, X, y, seed in tables(parser.parse_args().draws):
         found.setdefault(name, []).append(widths(X, y, seed))
-    print("| data set | learnt scale | kernel's deviation | both |", "|---|---|---|---|", sep="\n")
     means = np.array([np.mean(rows, axis=0) for rows in found.values()])
-    for name, row in zip(found, means, strict=True):
-        print(f"| {name} | " + " | ".join(f"{one:.3f}" for one in row) + " |")
-    print("| **mean** | " + " | ".join(f"{one:.3f}" for one in means.mean(0)) + " |")
+    rows = zip([*found, "**mean**"], [*means, means.mean(0)], strict=True)
+    cells = ([name, *(f"{one:.3f}" for one in row)] for name, row in rows)
+    titles = ("data set", "learnt scale", "kernel's deviation", "both")
+    print(*table_lines(titles, cells), sep="\n")
     apart = means[:, 2] - means[:, 0]
-    error = apart.std(ddof=1) / len(apart) ** 0.5
-    print(f"both against the learnt scale: {apart.mean():+.3f}, standard error {error:.3f}")
+    print(
+        f"both against the learnt scale: {apart.mean():+.3f}, standard error {error_of(apart):.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -11,26 +11,23 @@ go on where they stopped.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 import torch
+from shared import DEFAULTS, RECORDS, Row, error_of, place_all, read_records, write_down
 from unseen import Source, load
 
 from adacap import AdaCapRegressor
 from adacap.estimators.blending import weighing, workshop
 from adacap.estimators.quality import MANY_ROWS, QUALITIES, is_of_nets
 from adacap.members import blend
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "members.jsonl"
-PAGE = ROOT / "docs" / "DEFAULTS.md"
+RESULTS = RECORDS / "members.jsonl"
 WHOLE = QUALITIES["balanced"]
 MORE = ("ridge", "trees", "kernel:bins", "nets", "nets:rank")  # not in the default
 TRIED = ("kernel", "boosting", "nets:bins", "ridge", "kernel:rank", "trees")
@@ -193,16 +190,10 @@ def _tasks() -> Iterator[tuple[str, Callable[[int], Rows], dict[str, Any]]]:
         yield task.key, split, {"preprocessing": "none"}
 
 
-def records() -> list[dict[str, Any]]:
-    if not RECORDS.exists():
-        return []
-    return [json.loads(line) for line in RECORDS.read_text("utf-8").splitlines()]
-
-
 def run(kind: str) -> None:
     """Every split that has no record yet."""
     torch.set_num_threads(1)
-    done = {(row["table"], row["split"]) for row in records() if row["kind"] == kind}
+    done = {(row["table"], row["split"]) for row in read_records(RESULTS) if row["kind"] == kind}
     for name, split, options in _tasks() if kind == "tasks" else _tables():
         for index in SPLITS[kind]:
             if (name, index) in done:
@@ -213,15 +204,14 @@ def run(kind: str) -> None:
                 "rmse": errors(found), "optimism": optimism(found),
                 "seconds": dict(zip(found.names, np.round(found.seconds, 3).tolist(), strict=True)),
             }  # fmt: skip
-            with RECORDS.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            write_down(RESULTS, row)
             print(name, index, len(found.y), row["rmse"]["whole"], flush=True)
 
 
 def run_columns() -> None:
     """The members of the default on columns that are encoded in other ways."""
     torch.set_num_threads(1)
-    done = {(row["table"], row["split"], row.get("columns")) for row in records()}
+    done = {(row["table"], row["split"], row.get("columns")) for row in read_records(RESULTS)}
     for name, split, _ in _tables():
         for index in SPLITS["tables"]:
             for columns, rules in COLUMNS.items():
@@ -234,21 +224,20 @@ def run_columns() -> None:
                     "kind": "columns", "table": name, "split": index, "columns": columns,
                     "rmse": {key: round(e, 6) for key, e in (whole | single).items()},
                 }  # fmt: skip
-                with RECORDS.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                write_down(RESULTS, row)
                 print(name, index, columns, row["rmse"]["whole"], flush=True)
 
 
 # ------------------------------------------------------------------------------ what is shown
 
 
-def _by_table(rows: list[dict[str, Any]], value: Callable[[dict[str, Any]], float]) -> np.ndarray:
+def _by_table(rows: list[Row], value: Callable[[Row], float]) -> np.ndarray:
     """Mean over the splits of each table."""
     names = dict.fromkeys(row["table"] for row in rows)
     return np.array([np.mean([value(r) for r in rows if r["table"] == name]) for name in names])
 
 
-def _changes(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _changes(rows: list[Row]) -> Iterator[tuple[Any, ...]]:
     for name in rows[0]["rmse"]:
         if name == "whole":
             continue
@@ -256,19 +245,18 @@ def _changes(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
         for kind in SPLITS:
             own = [row for row in rows if row["kind"] == kind]
             logs = _by_table(own, lambda r, n=name: np.log(r["rmse"][n] / r["rmse"]["whole"]))
-            spread = logs.std(ddof=1) / len(logs) ** 0.5
-            cells += [f"{np.exp(logs.mean()):.4f} (± {spread:.4f})",
+            cells += [f"{np.exp(logs.mean()):.4f} (± {error_of(logs):.4f})",
                       f"{np.sum(logs > 1e-4)} of {len(logs)}"]  # fmt: skip
         yield name, *cells
 
 
-def _optimisms(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _optimisms(rows: list[Row]) -> Iterator[tuple[Any, ...]]:
     for name in rows[0]["optimism"]:
         values = _by_table(rows, lambda r, n=name: r["optimism"][n])
-        yield name, f"{values.mean():+.3f}", f"{values.std(ddof=1) / len(values) ** 0.5:.3f}"
+        yield name, f"{values.mean():+.3f}", f"{error_of(values):.3f}"
 
 
-def _columns(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _columns(rows: list[Row]) -> Iterator[tuple[Any, ...]]:
     """Error on columns encoded in another way over that on the default's, by member."""
     usual = {(row["table"], row["split"]): row["rmse"] for row in rows if row["kind"] == "tables"}
     for columns in COLUMNS:
@@ -278,19 +266,18 @@ def _columns(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
         cells = []
         for name in ("whole", *(f"only {one}" for one in WHOLE)):
 
-            def change(row: dict[str, Any], name: str = name) -> float:
+            def change(row: Row, name: str = name) -> float:
                 return float(np.log(row["rmse"][name] / usual[row["table"], row["split"]][name]))
 
             logs = _by_table(own, change)
             logs = logs[logs != 0]  # tables without such a column
-            spread = logs.std(ddof=1) / len(logs) ** 0.5
-            cells.append(f"{np.exp(logs.mean()):.3f} (± {spread:.3f}, {len(logs)})")
+            cells.append(f"{np.exp(logs.mean()):.3f} (± {error_of(logs):.3f}, {len(logs)})")
         yield columns, *cells
 
 
 def write() -> None:
     """Put the tables in their places between marks."""
-    every = records()
+    every = read_records(RESULTS)
     rows = [row for row in every if row["kind"] in SPLITS]
     titles = ("change", "tasks of the paper", "worse on", "tables of R packages", "worse on")
     made = {
@@ -300,9 +287,7 @@ def write() -> None:
         ),
         "columns": table_lines(("columns", "blend", *WHOLE), _columns(every)),
     }
-    for name, lines in made.items():
-        marks = f"<!-- members: {name} -->", f"<!-- members: end {name} -->"
-        place(PAGE, marks, "\n".join(lines))
+    place_all("members", made, DEFAULTS)
 
 
 def main() -> None:

@@ -11,23 +11,20 @@ Results go from the store to ``benchmarks/records/quality.csv``, which the table
 """
 
 import argparse
-import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import shared
+from shared import Row, error_of, number_of
 
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
 from adacap.estimators.quality import OF_MANY_ROWS
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "quality.csv"
-STORE = ROOT / "benchmarks" / "records" / "quality.sqlite"
-PAGE, README = ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md"
+RESULTS, STORE = shared.RECORDS / "quality.csv", shared.RECORDS / "quality.sqlite"
 SMALL, LARGE = "paper-regression-small", "paper-regression"
 MANY_ROWS = 2000
 FEW_ROWS = 500  # that a Gaussian process and TabM were run on
@@ -183,13 +180,10 @@ def export() -> None:
             **{name: _rounded(row.get(f"test_{name}")) for name in SCORES},
             **{name: found_by_probes.get(key, {}).get(name, "") for name in PROBED},
         }  # fmt: skip
-    RECORDS.parent.mkdir(exist_ok=True)
-    with RECORDS.open("w", newline="", encoding="utf-8") as file:
-        names = ["method", "task", "split", "n_train", "seconds", *SCORES, *PROBED]
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        for _, row in sorted(found.items()):
-            writer.writerow({**row, **{name: _whole(row.get(name)) for name in PROBED}})
+    names = ("method", "task", "split", "n_train", "seconds", *SCORES, *PROBED)
+    whole = ({**row, **{name: _whole(row.get(name)) for name in PROBED}}
+             for _, row in sorted(found.items()))  # fmt: skip
+    shared.write_csv(RESULTS, names, whole)
 
 
 def _whole(value: Any) -> int | str:
@@ -200,16 +194,12 @@ def _rounded(value: Any) -> float | str:
     return "" if value is None or value != value else round(float(value), 6)
 
 
-def records() -> list[dict[str, Any]]:
-    if not RECORDS.exists():
-        return []
-    with RECORDS.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+def records() -> list[Row]:
     numbers = ("seconds", *SCORES, *PROBED)
     return [
         {**row, "split": int(row["split"]), "n_train": int(row["n_train"]),
          **{name: float(row[name]) if row.get(name) else None for name in numbers}}
-        for row in rows
+        for row in shared.read_csv(RESULTS)
     ]  # fmt: skip
 
 
@@ -231,10 +221,10 @@ class Line(NamedTuple):
     p90: float  # share of experiments within 10 % of the best method of the pool
 
 
-Table = dict[str, dict[tuple[str, int], dict[str, Any]]]
+Table = dict[str, dict[tuple[str, int], Row]]
 
 
-def table_of(rows: Iterable[dict[str, Any]], score: str = "rmse") -> Table:
+def table_of(rows: Iterable[Row], score: str = "rmse") -> Table:
     found: Table = {}
     for row in rows:
         if row[score] is not None:
@@ -266,13 +256,13 @@ def line(table: Table, method: str, pool: Sequence[str]) -> Line:
     near = [b >= 0.9 * own[key]["rmse"] for b, key in zip(best, everywhere, strict=True)]
     return Line(
         method, len(keys), a.mean(), float(np.exp(logs.mean())),
-        float(by_task.std(ddof=1) / len(tasks) ** 0.5), float((a < b).mean()),
+        error_of(by_task), float((a < b).mean()),
         (worst, per_task[worst]), float(np.exp(np.log(times).mean())),
         *(float(np.mean(found)) if found else float("nan") for found in (ranks, near)),
     )  # fmt: skip
 
 
-def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]:
+def lines_table(rows: list[Row], methods: Iterable[str]) -> list[str]:
     table = table_of(rows)
     if REFERENCE not in table:
         return []
@@ -291,7 +281,7 @@ def lines_table(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]
     return list(table_lines(titles, cells))
 
 
-def change_table(rows: list[dict[str, Any]]) -> list[str]:
+def change_table(rows: list[Row]) -> list[str]:
     """What each change does to the whole blend: paired, over experiments that both have."""
     table = table_of(rows)
     base = table.get("whole", {})
@@ -306,7 +296,7 @@ def change_table(rows: list[dict[str, Any]]) -> list[str]:
         times = [np.log(own[key]["seconds"] / base[key]["seconds"]) for key in keys]
         tasks = np.array([key[0] for key in keys])
         by_task = np.array([logs[tasks == task].mean() for task in sorted(set(tasks))])
-        error = by_task.std(ddof=1) / len(by_task) ** 0.5
+        error = error_of(by_task)
         found.append((by_task.mean(), method, len(keys), error, by_task, np.mean(times)))
     cells = (
         (method, n, f"{np.exp(mean):.4f}", f"{error:.4f}",
@@ -316,7 +306,7 @@ def change_table(rows: list[dict[str, Any]]) -> list[str]:
     return list(table_lines(titles, cells))
 
 
-def last_table(rows: list[dict[str, Any]]) -> list[str]:
+def last_table(rows: list[Row]) -> list[str]:
     """Share of the nets in the models that were at their best near the end of their steps."""
     cells = []
     for method in OWN:
@@ -327,7 +317,7 @@ def last_table(rows: list[dict[str, Any]]) -> list[str]:
     return list(table_lines(("", "nets", "best in the last tenth of their steps"), cells))
 
 
-def time_table(rows: list[dict[str, Any]]) -> list[str]:
+def time_table(rows: list[Row]) -> list[str]:
     """Seconds where nothing else ran, and the mean ratio to CatBoost's."""
     table = table_of(rows)
     names = [name for name in (*OWN, REFERENCE) if f"timed-{name}" in table]
@@ -346,10 +336,10 @@ def time_table(rows: list[dict[str, Any]]) -> list[str]:
     return list(table_lines(("task", "rows", *names), lines))
 
 
-def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
+def task_table(rows: list[Row], methods: Sequence[str]) -> list[str]:
     table = table_of(rows)
     methods = [m for m in methods if m in table]
-    tasks = sorted({key[0] for key in table[DEFAULT]}, key=lambda t: int(t.split("-")[1]))
+    tasks = sorted({key[0] for key in table[DEFAULT]}, key=number_of)
     lines = []
     for task in tasks:
         means = []
@@ -363,7 +353,7 @@ def task_table(rows: list[dict[str, Any]], methods: Sequence[str]) -> list[str]:
     return list(table_lines(("task", "rows", *methods), lines))
 
 
-def class_table(rows: list[dict[str, Any]]) -> list[str]:
+def class_table(rows: list[Row]) -> list[str]:
     """Mean scores of classes, each with its paired difference from CatBoost and standard error."""
     table = table_of(rows, "auc")
     titles = ("", "experiments", "AUC", "accuracy", "log-loss", "time / CatBoost")
@@ -376,8 +366,7 @@ def class_table(rows: list[dict[str, Any]]) -> list[str]:
                 cells.append("–")
                 continue
             apart = np.subtract(values, others)
-            error = apart.std(ddof=1) / len(keys) ** 0.5
-            told = "" if method == REFERENCE else f" ({apart.mean():+.4f} ± {error:.4f})"
+            told = "" if method == REFERENCE else f" ({apart.mean():+.4f} ± {error_of(apart):.4f})"
             cells.append(f"{np.mean(values):.4f}{told}")
         times = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
         lines.append((method, len(keys), *cells, f"{np.exp(np.mean(np.log(times))):.2f}"))
@@ -390,16 +379,16 @@ def sections() -> dict[str, list[str]]:
     for row in records():
         (timing if row["method"].startswith("timed-") else rows).append(row)
 
-    def part(splits: Iterable[int], keep: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    def part(splits: Iterable[int], keep: Callable[[Row], bool]) -> list[Row]:
         wanted = set(splits)
         return [row for row in rows if row["split"] in wanted and keep(row)]
 
     small_tasks = _small_tasks()
 
-    def small(row: dict[str, Any]) -> bool:
+    def small(row: Row) -> bool:
         return row["rmse"] is not None and row["task"] in small_tasks
 
-    def large(row: dict[str, Any]) -> bool:
+    def large(row: Row) -> bool:
         return row["rmse"] is not None and row["n_train"] > MANY_ROWS
 
     confirmed, fresh = part(CONFIRM, small), part(FRESH, small)
@@ -410,8 +399,8 @@ def sections() -> dict[str, list[str]]:
         few = [row for row in fresh if row["n_train"] <= FEW_ROWS]
         found["fresh-few"] = lines_table(few, [*OWN, *PEERS])
         by_others = {(row["task"], row["split"]) for row in fresh if row["method"] == "autogluon"}
-        shared = [row for row in fresh if (row["task"], row["split"]) in by_others]
-        found["autogluon"] = lines_table(shared, [*OWN, *PEERS, "autogluon"])
+        both = [row for row in fresh if (row["task"], row["split"]) in by_others]
+        found["autogluon"] = lines_table(both, [*OWN, *PEERS, "autogluon"])
     if ablated:
         found["ablation"] = change_table(ablated)
     if confirmed:
@@ -437,7 +426,7 @@ def sections() -> dict[str, list[str]]:
 
 def write() -> None:
     """Put every table in its place between marks: in docs/DEFAULTS.md and in the README."""
-    _place(sections())
+    shared.place_all("quality", sections(), shared.DEFAULTS, shared.README)
     small = _small_tasks()
     _draw([row for row in records() if row["split"] in CONFIRM and row["task"] in small])
 
@@ -448,16 +437,10 @@ def _small_tasks() -> set[str]:
     return {task.key for task in find_suite(SMALL)}
 
 
-def _draw(rows: list[dict[str, Any]]) -> None:
+def _draw(rows: list[Row]) -> None:
     """The default and a bag of nets beside CatBoost, task by task: docs/quality.png."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
     table = table_of(rows)
-    tasks = [key[0] for key in table[DEFAULT] if key in table[REFERENCE]]
-    tasks = sorted(set(tasks), key=lambda task: int(task.split("-")[1]))
+    tasks = sorted({key[0] for key in table[DEFAULT] if key in table[REFERENCE]}, key=number_of)
 
     def ratio(method: str, task: str) -> float:
         own = [r["rmse"] / table[REFERENCE][key]["rmse"] for key, r in table[method].items()
@@ -465,7 +448,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
         return float(np.exp(np.mean(np.log(own)))) if own else float("nan")
 
     order = sorted(tasks, key=lambda task: ratio(DEFAULT, task))
-    figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    figure, axes = shared.pyplot().subplots(figsize=(8, 3.2), layout="constrained")
     places = np.arange(len(order))
     others = [m for m in (BEFORE, "xrf", "gp-ard") if m in table]
     for method, mark in zip(others, "xs^", strict=False):
@@ -481,15 +464,7 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     axes.set_xlabel("small regression task of the paper")
     axes.set_ylabel("test error / CatBoost's")
     axes.legend(frameon=False, ncols=3, fontsize=8)
-    figure.savefig(ROOT / "docs" / "quality.png", dpi=120)
-
-
-def _place(made: dict[str, list[str]]) -> None:
-    for name, table in made.items():
-        marks = f"<!-- quality: {name} -->", f"<!-- quality: end {name} -->"
-        for page in (PAGE, README):
-            if marks[0] in page.read_text(encoding="utf-8"):
-                place(page, marks, "\n".join(table))
+    figure.savefig(shared.DOCS / "quality.png", dpi=120)
 
 
 def main() -> None:

@@ -13,20 +13,17 @@ before it (a kernel alone, pooled error); the judged ones confirm it. Records go
 """
 
 import argparse
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared import GUIDES, RECORDS, error_of, number_of, pyplot, read_records, write_down
 
 from adacap._typing import Floats
 from adacap_bench.markdown import place, table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "target_transform.jsonl"
-PAGE = ROOT / "docs" / "guides" / "transforms.md"
-PICTURE = ROOT / "docs" / "guides" / "transforms.png"
+RESULTS = RECORDS / "target_transform.jsonl"
+PAGE, PICTURE = GUIDES / "transforms.md", GUIDES / "transforms.png"
 MARKS = "<!-- transforms: begin -->", "<!-- transforms: end -->"
 SPLITS = {"explored": tuple(range(90, 95)), "judged": tuple(range(95, 100))}
 KINDS = ("none", "log", "auto")
@@ -50,7 +47,7 @@ def run(splits: tuple[int, ...], most_rows: int, most_seconds: float) -> None:
     from adacap_bench.datasets import load_table
     from adacap_bench.split import split_rows
 
-    done = {(one["task"], one["split"], one["kind"]) for one in read_records()}
+    done = {(one["task"], one["split"], one["kind"]) for one in read_records(RESULTS)}
     start = time.perf_counter()
     for task in tasks(most_rows):
         table = load_table(task.key, raw_target=True)
@@ -65,8 +62,7 @@ def run(splits: tuple[int, ...], most_rows: int, most_seconds: float) -> None:
                     return
                 found = _fit(table.X.iloc[rows], y[rows], table.X.iloc[test], y[test], kind, task)
                 line = {"task": task.key, "split": split, "n_train": len(rows), "kind": kind}
-                with RECORDS.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line | found) + "\n")
+                write_down(RESULTS, line | found)
         print(task.key, f"{time.perf_counter() - start:.0f} s", flush=True)
 
 
@@ -89,20 +85,14 @@ def _fit(X: Any, y: Floats, X_test: Any, y_test: Floats, kind: str, task: Any) -
     }
 
 
-def read_records(path: Path = RECORDS) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 # ---------------------------------------------------------------------------------- judging
 
 
 def table_of(splits: tuple[int, ...]) -> dict[str, dict[str, Any]]:
     """Per task: chosen transforms, and per kind and score the log ratios to no transform."""
-    cells = {(one["task"], one["kind"], one["split"]): one for one in read_records()}
+    cells = {(one["task"], one["kind"], one["split"]): one for one in read_records(RESULTS)}
     found: dict[str, dict[str, Any]] = {}
-    for task in sorted({key[0] for key in cells}, key=lambda name: int(name.split("-")[1])):
+    for task in sorted({key[0] for key in cells}, key=number_of):
         own = [s for s in splits if all((task, kind, s) in cells for kind in KINDS)]
         if len(own) < 2:
             continue
@@ -120,8 +110,7 @@ def table_of(splits: tuple[int, ...]) -> dict[str, dict[str, Any]]:
 
 def _change(logs: Floats) -> str:
     """Mean change of the error in per cent, and its standard error."""
-    error = float(np.std(logs, ddof=1) / np.sqrt(len(logs)))
-    return f"{100 * np.mean(logs):+.1f} ± {100 * error:.1f} %"
+    return f"{100 * np.mean(logs):+.1f} ± {100 * error_of(logs):.1f} %"
 
 
 def lines_of(found: dict[str, dict[str, Any]]) -> list[str]:
@@ -146,18 +135,13 @@ def lines_of(found: dict[str, dict[str, Any]]) -> list[str]:
 
 def draw(found: dict[str, dict[str, Any]]) -> None:
     """Change of the error on each task, by auto and by log: docs/guides/transforms.png."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
+    figure, axes = pyplot().subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
     places = np.arange(len(found))[::-1]
     for ax, (score, title) in zip(axes, SCORES.items(), strict=True):
         ax.axvline(0, color="0.7", lw=1)
         for kind, shift, colour in (("auto", 0.12, "C0"), ("log", -0.12, "C1")):
             logs = [100 * one["logs"][kind, score] for one in found.values()]
-            errors = [np.std(one, ddof=1) / np.sqrt(len(one)) for one in logs]
+            errors = [error_of(one) for one in logs]
             means = [float(np.mean(one)) for one in logs]
             ax.errorbar(means, places + shift, xerr=errors, fmt="o", ms=4, color=colour, label=kind)
         ax.set_yticks(places, list(found))

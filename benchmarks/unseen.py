@@ -12,20 +12,17 @@ the others the columns of :class:`adacap.TableEncoder`. Everything runs untuned,
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from shared import DEFAULTS, README, RECORDS, Row, error_of, place_all, read_records, write_down
 
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import table_lines
 
-ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "benchmarks" / "records" / "unseen.jsonl"
-PAGES = (ROOT / "docs" / "DEFAULTS.md", ROOT / "README.md")
+RESULTS = RECORDS / "unseen.jsonl"
 FIRST_SPLIT = 10
 MOST_ROWS = 8000
 DEFAULT, REFERENCE = "AdaCapRegressor()", "catboost"
@@ -196,29 +193,23 @@ METHODS: dict[str, Callable[[], Any]] = {
 SHOWN = [name for name in METHODS if name != TRIED]
 
 
-def records() -> list[dict[str, Any]]:
-    if not RECORDS.exists():
-        return []
-    return [json.loads(line) for line in RECORDS.read_text("utf-8").splitlines()]
-
-
 def run(sources: Sequence[Source], n_splits: int, part: str) -> None:
     """Every method on every split that has no record yet."""
     import torch
 
     torch.set_num_threads(1)
-    done = {(row["table"], row["split"], row["method"]) for row in records()}
+    done = {(row["table"], row["split"], row["method"]) for row in read_records(RESULTS)}
     which, of = map(int, part.split("/"))
     for source in sources[which - 1 :: of]:
         X, y = load(source)
         for split in range(FIRST_SPLIT, FIRST_SPLIT + n_splits):
             for method in METHODS:
                 if (source.name, split, method) not in done:
-                    _write_down(_measure(source.name, X, y, split, method))
+                    write_down(RESULTS, _measure(source.name, X, y, split, method))
         print(source.name, *X.shape, flush=True)
 
 
-def _measure(name: str, X: pd.DataFrame, y: Any, split: int, method: str) -> dict[str, Any]:
+def _measure(name: str, X: pd.DataFrame, y: Any, split: int, method: str) -> Row:
     order = np.random.default_rng(split).permutation(len(y))
     test, train = np.split(order, [len(y) // 5])
     start = time.perf_counter()
@@ -232,16 +223,11 @@ def _measure(name: str, X: pd.DataFrame, y: Any, split: int, method: str) -> dic
     }  # fmt: skip
 
 
-def _write_down(row: dict[str, Any]) -> None:
-    with RECORDS.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-
 # ------------------------------------------------------------------------------ what is shown
 
 
 def _by_method(
-    rows: list[dict[str, Any]], reference: str = REFERENCE, methods: Sequence[str] = ()
+    rows: list[Row], reference: str = REFERENCE, methods: Sequence[str] = ()
 ) -> Iterator[tuple[Any, ...]]:
     table = {(row["method"], row["table"], row["split"]): row for row in rows}
     keys = [(r["table"], r["split"]) for r in rows if r["method"] == reference]
@@ -254,15 +240,14 @@ def _by_method(
         names = np.array([key[0] for key in own])
         means = {name: logs[names == name].mean() for name in dict.fromkeys(names)}
         worst = max(means, key=lambda name: means[name])
-        error = np.std(list(means.values()), ddof=1) / len(means) ** 0.5
         times = np.exp(np.mean([np.log(a["seconds"] / b["seconds"]) for a, b in pairs]))
         yield (
-            method, len(own), f"{np.exp(logs.mean()):.3f} (± {error:.3f})",
+            method, len(own), f"{np.exp(logs.mean()):.3f} (± {error_of([*means.values()]):.3f})",
             f"{np.mean(logs < 0):.0%}", f"{worst} {np.expm1(means[worst]):+.1%}", f"{times:.2f}",
         )  # fmt: skip
 
 
-def _by_table(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def _by_table(rows: list[Row]) -> Iterator[tuple[Any, ...]]:
     for name in dict.fromkeys(row["table"] for row in rows):
         own = [row for row in rows if row["table"] == name]
         means = [np.mean([r["rmse"] for r in own if r["method"] == m]) for m in SHOWN]
@@ -272,7 +257,7 @@ def _by_table(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
 
 def write() -> None:
     """Put the tables in their places between marks."""
-    rows = records()
+    rows = read_records(RESULTS)
     few = [row for row in rows if row["rows"] <= 2000]
     many = [row for row in rows if row["rows"] > 2000]
     tried = [row for row in few if row["method"] in (DEFAULT, TRIED)]
@@ -286,11 +271,7 @@ def write() -> None:
             _by_method(tried, DEFAULT, [TRIED]),
         ),
     }
-    for name, lines in made.items():
-        marks, body = (f"<!-- unseen: {name} -->", f"<!-- unseen: end {name} -->"), "\n".join(lines)
-        for page in PAGES:
-            if marks[0] in page.read_text(encoding="utf-8"):
-                place(page, marks, body)
+    place_all("unseen", made, DEFAULTS, README)
 
 
 def main() -> None:

@@ -7,33 +7,17 @@ from adacap.comparison import METHODS
 from adacap.comparison.adapters import FeasibleNuSVC, FirstFeasible
 
 
-@pytest.fixture
-def table(seed):
-    """Maker of (X, y)."""
-
-    def make(kind, n=60):
-        generator = np.random.default_rng(seed)
-        X = generator.normal(size=(n, 4)).astype(np.float32)
-        y = X[:, 0] + np.abs(X[:, 1])
-        if kind == "regression":
-            return X, y
-        shares = [0.5] if kind == "binary" else [0.3, 0.6]
-        return X, np.searchsorted(np.quantile(y, shares), y)
-
-    return make
-
-
 @pytest.mark.parametrize(("n_rare", "nu"), [(30, 0.5), (5, 10 / 60)])
-def test_nu_is_lowered_for_a_rare_class_alone(n_rare, nu, table):
-    X, _ = table("binary")
+def test_nu_is_lowered_for_a_rare_class_alone(n_rare, nu, rows_for):
+    X, _ = rows_for("binary")
     y = (np.arange(60) < n_rare).astype(int)
     model = FeasibleNuSVC().fit(X, y)
     assert model.nu_ == pytest.approx(nu)
     assert model.decision_function(X).shape == (60,)
 
 
-def test_qda_is_shrunk_only_where_a_covariance_is_singular(table):
-    X, y = table("multiclass")
+def test_qda_is_shrunk_only_where_a_covariance_is_singular(rows_for):
+    X, y = rows_for("multiclass")
     assert METHODS["qda"].build("multiclass", 0).fit(X, y).shrinkage is None
     doubled = np.hstack([X, X[:, :1]])
     singular = METHODS["qda"].build("multiclass", 0).fit(doubled, y)

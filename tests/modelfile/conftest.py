@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import strategies as st
 
-from adacap import lite
+from adacap import AdaCapClassifier, AdaCapRegressor, lite
 
 N = 60
 
@@ -52,3 +53,25 @@ def reload(tmp_path: Path) -> Callable[[Any], Any]:
         return lite.load(path)
 
     return through_file
+
+
+@pytest.fixture(scope="session")
+def any_model() -> Callable[..., tuple[Any, pd.DataFrame, pd.DataFrame]]:
+    """Draw a table of given cells, and other rows of its columns; fit a model to the first."""
+
+    def drawn(data: Any, cells: dict[str, Any]) -> tuple[Any, pd.DataFrame, pd.DataFrame]:
+        kinds = data.draw(st.lists(st.sampled_from(sorted(cells)), min_size=1, max_size=4))
+
+        def rows(n: int) -> pd.DataFrame:
+            found = [data.draw(st.lists(cells[kind], min_size=n, max_size=n)) for kind in kinds]
+            named = {f"{kind}{j}": found[j] for j, kind in enumerate(kinds)}
+            return pd.DataFrame({name: pd.Series(one, dtype=object) for name, one in named.items()})
+
+        train, new = rows(24), rows(6)
+        kind = data.draw(st.sampled_from([AdaCapRegressor, AdaCapClassifier]))
+        policy = data.draw(st.sampled_from(["default", "paper"]))
+        model = kind(width=4, max_iter=2, preprocessing=policy, random_state=0)
+        y = np.linspace(-1, 1, 24) ** 3 if kind is AdaCapRegressor else np.arange(24) % 3
+        return model.fit(train, y), train, new
+
+    return drawn

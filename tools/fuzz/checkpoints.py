@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from harness import main
+from harness import MEMORY, main
 from models import (
     TOKENS,
     VALUES,
@@ -46,7 +46,6 @@ from adacap.members.boosting import BoostingSettings
 from adacap.members.kernel import KernelSettings
 from adacap.training import Callback, EarlyStopping
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where files cost least
 TEXT, TENSORS = "checkpoint.json", "tensors.safetensors"
 CHEAP = Budget(KernelSettings(n_steps=2), BoostingSettings(n_trees=2, depth=2), n_trees=2)
 RNG = np.random.default_rng(0)

@@ -21,13 +21,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pandas as pd
-from harness import main
+from harness import MEMORY, main
 from typer.testing import CliRunner
 
 import adacap.cli
 from adacap import AdaCapRegressor
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where files cost least
 READING = ("--separator", "--decimal", "--encoding", "--date-format")
 ROWS = ("--target", "--task", "--drop", "--seed")
 TRAINING = ("--method", "--n-estimators", "--target-transform", "--time-limit", "--weight",

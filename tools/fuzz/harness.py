@@ -28,9 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["Budget", "Failure", "Summary", "TooSlow", "fuzz", "main"]
+__all__ = ["MEMORY", "Budget", "Failure", "Summary", "TooSlow", "fuzz", "main"]
 
 SEEDS = Path(__file__).parent / "seeds"
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where files cost least
 _MOST_FAILURES = 20  # after so many, a run has nothing more to tell
 _ARENA_MAX = -8  # of mallopt, see its manual page
 

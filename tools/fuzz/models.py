@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from harness import main
+from harness import MEMORY, main
 
 import adacap
 from adacap import AdaCapClassifier, AdaCapRegressor, Architecture, lite
@@ -544,6 +544,5 @@ class Fuzzer:
 
 
 if __name__ == "__main__":
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=memory) as name:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
         sys.exit(main("models", Fuzzer(Path(name))))

@@ -6,7 +6,6 @@ replaced by odd values, and parts of its schema by views, triggers and other tab
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import sys
@@ -17,14 +16,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from harness import main
+from harness import MEMORY, main
 
 from adacap_bench.jobs import Job, Record
 from adacap_bench.status import methods_of, status_of
 from adacap_bench.store import Store, StoreError
 from adacap_bench.store_rows import COLUMNS
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where files cost least
 VALUES = (
     None, 0, -1, 2**62, 1.5, float("inf"), "", "x", "{}", "[]", "[1e999]", "[-1]", '{"a": "b"}',
     '{"a": {"b": 1}}', "[" * 5000, "9" * 5000, b"", b"x", b"\xff\xfe", "\u202e", '{"task": 1}',

@@ -11,7 +11,6 @@ import datetime as dt
 import gzip
 import io
 import json
-import os
 import random
 import sys
 import tempfile
@@ -22,11 +21,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import main
+from harness import MEMORY, main
 
 from adacap.files import FileError, MissingFileError, open_table, sample_table
 
-MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where files cost least
 ROWS = [
     ("size", "rooms", "town", "sold", "day"),
     *(

@@ -15,35 +15,18 @@ from adacap.comparison.adapters import FirstFeasible
 from adacap_bench.methods import METHODS, unavailable
 from adacap_bench.methods.adapters import Quiet, quietly
 
-
-@pytest.fixture
-def table(seed):
-    """Maker of (X, y)."""
-
-    def make(kind, n=60):
-        generator = np.random.default_rng(seed)
-        X = generator.normal(size=(n, 4)).astype(np.float32)
-        y = X[:, 0] + np.abs(X[:, 1])
-        if kind == "regression":
-            return X, y
-        shares = [0.5] if kind == "binary" else [0.3, 0.6]
-        return X, np.searchsorted(np.quantile(y, shares), y)
-
-    return make
-
-
 # ------------------------------------------------------------------------------- catboost
 
 
-def test_fast_catboost_takes_more_rows_only_where_a_tenth_is_nothing(table):
+def test_fast_catboost_takes_more_rows_only_where_a_tenth_is_nothing(rows_for):
     method = METHODS["fast-catboost"]
     if reason := unavailable(method):
         pytest.skip(reason)
     assert (
-        method.build("regression", 0).fit(*table("regression", 400)).get_params()["subsample"]
+        method.build("regression", 0).fit(*rows_for("regression", 400)).get_params()["subsample"]
         == 0.1
     )
-    small = method.build("regression", 0).fit(*table("regression", 30))
+    small = method.build("regression", 0).fit(*rows_for("regression", 30))
     assert small.get_params()["subsample"] > 0.1
 
 
@@ -177,8 +160,8 @@ def test_fastai_is_available_when_it_can_be_imported(fastai):
 
 
 @pytest.mark.parametrize(("n", "batch"), [(60, 60), (200, 64)])
-def test_fastai_regressor_hands_over_all_rows(fastai, table, n, batch):
-    X, y = table("regression", n)
+def test_fastai_regressor_hands_over_all_rows(fastai, rows_for, n, batch):
+    X, y = rows_for("regression", n)
     model = METHODS["fastai"].build("regression", 3).fit(X, y)
     given = model.learner_.dls.table
     assert given.splits == [list(range(n)), []]
@@ -191,16 +174,16 @@ def test_fastai_regressor_hands_over_all_rows(fastai, table, n, batch):
     np.testing.assert_allclose(model.predict(X), A @ np.linalg.lstsq(A, y)[0], atol=1e-4)
 
 
-def test_fastai_classifier_gives_back_the_labels(fastai, table):
-    X, y = table("multiclass")
+def test_fastai_classifier_gives_back_the_labels(fastai, rows_for):
+    X, y = rows_for("multiclass")
     labels = np.array([2, 5, 9])[y]
     model = METHODS["fastai"].build("multiclass", 0).fit(X, labels)
     assert model.predict_proba(X).shape == (60, 3)
     assert np.mean(model.predict(X) == labels) > 0.6
 
 
-def test_fastai_keeps_its_hands_off_the_rows(fastai, table):
-    X, y = table("regression")
+def test_fastai_keeps_its_hands_off_the_rows(fastai, rows_for):
+    X, y = rows_for("regression")
     before = X.copy()
     METHODS["fastai"].build("regression", 0).fit(X, y).predict(X)
     np.testing.assert_array_equal(X, before)

@@ -47,15 +47,6 @@ not_converged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.Convergen
 
 
 @pytest.fixture
-def own_register():
-    """Methods registered in a test are gone after it."""
-    before = dict(METHODS)
-    yield METHODS
-    METHODS.clear()
-    METHODS.update(before)
-
-
-@pytest.fixture
 def table(seed):
     """Maker of (X, y): 60 rows that any method can learn something from."""
 
@@ -228,7 +219,7 @@ def test_a_misspelt_name_gets_a_suggestion():
         expand_methods(["pears"])
 
 
-def test_a_name_is_registered_once(own_register):
+def test_a_name_is_registered_once():
     register(dummy("oak"))
     assert find_method("oak").category == "Tree"
     with pytest.raises(MethodError, match=r"already a method 'oak' \(category Tree\). Choose"):
@@ -316,7 +307,7 @@ def test_contests_are_those_that_the_metrics_hold(contest):
     assert others == {n for n, method in METHODS.items() if method.category not in left}
 
 
-def test_names_and_groups_expand_in_order_without_repeats(own_register):
+def test_names_and_groups_expand_in_order_without_repeats():
     found = [method.name for method in expand_methods(["xrf", "forests", "ridge", "xrf"])]
     assert found == ["xrf", "rf", "ridge"]
     register(dummy("oak"))

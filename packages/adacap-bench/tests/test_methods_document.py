@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from adacap_bench.markdown import placed
 from adacap_bench.methods import GROUPS, METHODS, expand_methods, find_method, unavailable
@@ -12,15 +11,6 @@ from adacap_bench.methods.listing import MARKS, methods_table
 from adacap_bench.plugins import Plugin, load_plugin
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "METHODS.md"
-
-
-@pytest.fixture
-def own_register():
-    """Methods registered in a test are gone after it."""
-    before = dict(METHODS)
-    yield METHODS
-    METHODS.clear()
-    METHODS.update(before)
 
 
 def test_the_document_lists_what_is_registered():
@@ -40,7 +30,7 @@ def recipe():
     return code
 
 
-def test_the_recipe_is_short_and_runs(own_register, seed):
+def test_the_recipe_is_short_and_runs(seed):
     lines = recipe().splitlines()
     assert len(lines) <= 15
     exec(compile(recipe(), str(DOCUMENT), "exec"), {"__name__": "recipe"})
@@ -53,7 +43,7 @@ def test_the_recipe_is_short_and_runs(own_register, seed):
     assert "huber" in GROUPS["linear"]
 
 
-def test_the_recipe_runs_as_a_plugin(own_register, tmp_path):
+def test_the_recipe_runs_as_a_plugin(tmp_path):
     file = tmp_path / "my_methods.py"
     file.write_text(recipe(), encoding="utf-8")
     assert load_plugin(Plugin.read(file)) == ("huber",)

@@ -3,7 +3,7 @@
 import io
 
 from adacap_bench.jobs import Job, Record
-from adacap_bench.progress import Display
+from adacap_bench.runner import Display
 
 
 def record(status="ok", traceback=None):

@@ -21,28 +21,14 @@ _FOREIGN_SECONDS = 3600.0  # life of a claim of another machine, whose processes
 
 
 class Claims:
-    """The claims of a store.
-
-    Parameters
-    ----------
-    db : sqlite3.Connection
-        In autocommit mode.
-    owner : str, optional
-        This process by default.
-    """
+    """The claims of a store, whose connection is in autocommit mode; ours are of this process."""
 
     def __init__(self, db: sqlite3.Connection, owner: str | None = None) -> None:
         self._db = db
         self.owner = owner or this_process()
 
     def take(self, job: Job, settings: str, *, retry_failed: bool = False) -> Claim:
-        """Claim a job, in one transaction with checking whether it is done or taken.
-
-        Returns
-        -------
-        {"mine", "taken", "done"}
-            ``"taken"`` if a runner that is alive has it.
-        """
+        """Claim a job, in one transaction with the look whether it is done, or taken by others."""
         key = (job.task, job.split, job.method, job.seed, settings)
         self._db.execute("BEGIN IMMEDIATE")
         try:

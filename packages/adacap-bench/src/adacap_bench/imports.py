@@ -80,11 +80,6 @@ def import_csv(path: str | Path, store: Store) -> tuple[int, int]:
 def read_csv(path: str | Path) -> list[Record]:
     r"""Records of a CSV file, one per (task, split, method, seed); rows may differ in metric.
 
-    Parameters
-    ----------
-    path : str or Path
-        See :func:`import_csv`.
-
     Examples
     --------
     >>> import tempfile

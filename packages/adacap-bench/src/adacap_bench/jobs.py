@@ -136,12 +136,7 @@ def now() -> str:
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits that change with the settings.
-
-    Parameters
-    ----------
-    settings : mapping of str to anything JSON can write
-        The order of the entries does not matter.
+    """Sixteen hexadecimal digits that change with the settings, whatever their order.
 
     Examples
     --------
@@ -155,10 +150,7 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 def describe(estimator: object) -> str:
     """Class and parameters of an estimator as text that is the same in every process.
 
-    Parameters
-    ----------
-    estimator : object
-        With ``get_params``, or else described by its public attributes.
+    Without ``get_params`` it is described by its public attributes.
 
     Examples
     --------
@@ -212,11 +204,6 @@ def last_line(traceback: str | None) -> str:
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Versions of Python, numpy, scikit-learn, adacap and of the given packages if loaded.
-
-    Parameters
-    ----------
-    packages : iterable of str
-        Import names.
 
     Examples
     --------

@@ -17,17 +17,10 @@ _BAR = re.compile(r"(?<!\\)\|")  # inside a cell it would end it
 def table_lines(
     titles: Sequence[object], rows: Iterable[Sequence[object]], aligned: str = ""
 ) -> Iterator[str]:
-    r"""Lines of a table, one by one as its rows come.
+    r"""Lines of a table, one by one as its rows come; what is no text is shown by ``str``.
 
-    Parameters
-    ----------
-    titles : sequence
-    rows : iterable of sequences
-        Cells of each row; what is no text is shown by ``str``.
-    aligned : str, default=""
-        A letter per column, ``l`` for the left and ``r`` for the right; the last one holds for the
-        columns after it, and letters of no column are left out. By default the reader's program
-        decides.
+    ``aligned`` has a letter per column, ``l`` for the left and ``r`` for the right; the last one
+    holds for the columns after it. Without any the reader's program decides.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adacap_bench.jobs import Job, Record
-from adacap_bench.methods import METHODS, unavailable
+from adacap_bench.methods import METHODS, expand_methods, unavailable
 from adacap_bench.plugins import Plugin
 from adacap_bench.settings import Settings
 from adacap_bench.sources import Source
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adacap_bench.datasets import Table, Task
     from adacap_bench.methods import Method
 
-__all__ = ["Order", "Plan", "Skipped", "Tables", "make_plan"]
+__all__ = ["Order", "Plan", "Skipped", "Tables", "expanded", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,7 @@ class Plan:
 class Tables:
     """Tables by task key; the one used last is kept, since jobs come task by task.
 
-    Parameters
-    ----------
-    tasks : iterable of Task or Source
-        A source makes its splits by itself and has no table.
-    load : callable
-        From a task to its table.
+    A source makes its splits by itself and has no table.
     """
 
     def __init__(self, tasks: Iterable[Task | Source], load: Callable[[Task], Table]) -> None:
@@ -94,6 +89,21 @@ class Tables:
         """Rows of a task, from the catalogue if it has them, else from the table."""
         known = self.tasks[key].rows
         return known if known is not None else len(self.get(key).y)
+
+
+def expanded(methods: Iterable[Method | str]) -> tuple[Method, ...]:
+    """Methods, registered or not, their names and names of groups, as methods, each once.
+
+    Examples
+    --------
+    >>> [method.name for method in expanded(["forests", METHODS["ridge"], "rf"])]
+    ['rf', 'xrf', 'ridge']
+    """
+    found: dict[str, Method] = {}
+    for method in methods:
+        for one in expand_methods([method]) if isinstance(method, str) else [method]:
+            found[one.name] = one
+    return tuple(found.values())
 
 
 def make_plan(

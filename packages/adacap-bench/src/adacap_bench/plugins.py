@@ -24,16 +24,9 @@ class MissingPluginError(PluginError, FileNotFoundError):
 
 @dataclass(frozen=True)
 class Plugin:
-    """Source of a plugin, so that a worker on another machine needs no file.
+    """Source of a plugin, so that a worker on another machine needs no file."""
 
-    Attributes
-    ----------
-    path : str
-        Where it was read; named in tracebacks.
-    source : str
-    """
-
-    path: str
+    path: str  # where it was read; named in tracebacks
     source: str
 
     @classmethod
@@ -60,21 +53,9 @@ _loaded: dict[str, tuple[str, tuple[str, ...]]] = {}
 
 
 def load_plugin(plugin: Plugin) -> tuple[str, ...]:
-    """Run a plugin, once per process; again if its file was edited meanwhile.
+    """Run a plugin, once per process and again if it was edited; names of the methods it registers.
 
-    Parameters
-    ----------
-    plugin : Plugin
-
-    Returns
-    -------
-    tuple of str
-        Names of the methods it registered.
-
-    Raises
-    ------
-    PluginError
-        If it fails; what it registered before that is removed again.
+    If it fails, what it registered before that is removed again.
 
     Examples
     --------

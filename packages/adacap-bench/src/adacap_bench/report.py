@@ -56,17 +56,9 @@ def build_report(
 
     Examples
     --------
-    >>> frame = pd.DataFrame(
-    ...     {
-    ...         "task": ["a", "a", "b", "b"],
-    ...         "kind": "regression",
-    ...         "split": 0,
-    ...         "seed": 0,
-    ...         "method": ["ols", "rf", "ols", "rf"],
-    ...         "status": "ok",
-    ...         "test_rmse": [0.5, 0.4, 0.2, 0.25],
-    ...     }
-    ... )
+    >>> rows = [("a", "ols", 0.5), ("a", "rf", 0.4), ("b", "ols", 0.2), ("b", "rf", 0.25)]
+    >>> frame = pd.DataFrame(rows, columns=["task", "method", "test_rmse"])
+    >>> frame = frame.assign(kind="regression", split=0, seed=0, status="ok")
     >>> page = build_report(frame, title="Two methods")
     >>> [section.title for section in page.sections][:2]
     ['Overview', 'Leaderboard']

@@ -18,19 +18,8 @@ def report_data(frame: pd.DataFrame) -> dict[str, Any]:
     """Everything the page's script needs, as columns.
 
     Seeds of a cell are averaged. A cell whose job failed is kept without scores, so that
-    the script sees the same gaps as :func:`adacap_bench.metrics.from_frame`.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows of a store.
-
-    Returns
-    -------
-    dict
-        ``metrics``, ``tasks``, ``methods``, ``cells`` (columns of equal length, tasks and methods
-        by position), ``quantiles`` of Nemenyi's test by number of methods, ``reference`` of
-        runtimes, ``limit`` of the easy experiments.
+    the script sees the same gaps as :func:`adacap_bench.metrics.from_frame`. Cells are columns of
+    equal length, tasks and methods by position.
     """
     cells = _cells(frame)
     tasks = sorted(cells["task"].unique(), key=natural)

@@ -12,15 +12,14 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from adacap.exceptions import UsageError
+from adacap.progress import Steps
 from adacap_bench.engines import Engine, Work, make_engine
-from adacap_bench.jobs import FAILED, Job
-from adacap_bench.methods import expand_methods
-from adacap_bench.plan import Order, Plan, Skipped, Tables, make_plan
+from adacap_bench.jobs import FAILED, Job, Record, last_line
+from adacap_bench.plan import Order, Plan, Skipped, Tables, expanded, make_plan
 from adacap_bench.plugins import Plugin
-from adacap_bench.progress import Display
 from adacap_bench.settings import Settings
 from adacap_bench.sources import Source
 from adacap_bench.split import Split, make_split
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from adacap_bench.datasets import Task
     from adacap_bench.methods import Method
 
-__all__ = ["Summary", "run"]
+__all__ = ["Display", "Summary", "run"]
 
 _PATIENCE = 0.5  # seconds between looks at jobs that another run has
 _MOST_JOBS = 1_000_000  # of one run: each is an object in memory before the first one starts
@@ -169,7 +168,7 @@ def run(
     loaded = [Plugin.read(path) for path in plugins]
     settings = Settings(raw_target, loaded, folder)
     tables = _tables(tasks, folder, raw_target)
-    chosen = _methods(methods)
+    chosen = expanded(methods)
     _refuse_too_many(len(tables.tasks), len(chosen), len(splits), len(seeds))
     plan = make_plan(
         tables, chosen, splits, seeds,
@@ -214,14 +213,6 @@ def _refuse_too_many(*numbers: int) -> None:
             f"{tasks} tasks x {methods} methods x {splits} splits x {seeds} seeds are {n_jobs:,} "
             f"jobs, but one run has at most {_MOST_JOBS:,}. Run them in parts: a store adds up."
         )
-
-
-def _methods(methods: Sequence[Method | str]) -> tuple[Method, ...]:
-    found: dict[str, Method] = {}
-    for method in methods:
-        for one in expand_methods([method]) if isinstance(method, str) else [method]:
-            found[one.name] = one
-    return tuple(found.values())
 
 
 def _tables(
@@ -278,27 +269,46 @@ def _execute(
     return summary
 
 
-class _Share:
-    """The jobs that this run takes, as others may work on the same store.
+class Display(Steps):
+    """Shows each record as it arrives, by default on standard error: the other is for results.
 
-    Parameters
-    ----------
-    store : Store
-    orders : sequence of Order
-        What was missing at the start.
-    retry_failed : bool
-
-    Attributes
-    ----------
-    waiting : list of Order
-        To be gone through next.
-    n_elsewhere : int
-        Jobs that others did.
+    Examples
+    --------
+    >>> import sys
+    >>> with Display(2, stream=sys.stdout) as display:
+    ...     display.leave_out(1)
+    Running: 0 of 1 jobs, 0 %
     """
 
+    def __init__(self, total: int, *, show: bool = True, stream: TextIO | None = None) -> None:
+        super().__init__("Running", unit="jobs", total=total, stream=stream, leave=True, show=show)
+        self.counts: Counter[str] = Counter()
+
+    def add(self, record: Record) -> None:
+        """Count one finished job."""
+        self.counts[record.status] += 1
+        if record.status != "ok":
+            self.say(_sentence(record))
+        n_failed = self.counts.total() - self.counts["ok"]
+        self.update(self.counts.total(), text=f"{n_failed} without result" if n_failed else "")
+
+    def leave_out(self, n_jobs: int) -> None:
+        """Take jobs off the total."""
+        self.total = (self.total or 0) - n_jobs
+
+
+def _sentence(record: Record) -> str:
+    job, reason = record.job, last_line(record.traceback)
+    text = f"{record.status}: {job.method} on {job.task}, split {job.split}, seed {job.seed}"
+    return f"{text}: {reason}" if reason else text
+
+
+class _Share:
+    """The jobs that this run takes of those missing, as others may work on the same store."""
+
     def __init__(self, store: Store, orders: Sequence[Order], retry_failed: bool) -> None:
-        self.waiting = list(orders)
-        self.n_elsewhere = 0
+        self.waiting = list(orders)  # to be gone through next
+        self.n_elsewhere = 0  # that others did
         self._store = store
         self._retry_failed = retry_failed
         self._taken: list[Order] = []

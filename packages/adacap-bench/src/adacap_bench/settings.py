@@ -28,16 +28,8 @@ class Settings:
     The hash covers the version of adacap, the preprocessing, how the task reads and transforms
     its data, the content of a data file whose checksum the catalogue does not know, the
     parameters of the method, and the source of the plugin that registered it. It does not cover
-    the versions of other packages, which every record lists, nor time limit and threads.
-
-    Parameters
-    ----------
-    raw_target : bool, default=False
-        Targets without the transforms of the catalogue.
-    plugins : sequence of Plugin
-        Loaded here.
-    folder : path, optional
-        Data folder.
+    the versions of other packages, which every record lists, nor time limit and threads. Plugins
+    are loaded here.
     """
 
     def __init__(

@@ -53,12 +53,6 @@ class Split:
 def split_rows(n_rows: int, index: int) -> tuple[Rows, Rows]:
     """Rows of the training and of the test part: 80 % and the rest, not stratified.
 
-    Parameters
-    ----------
-    n_rows : int
-    index : int
-        Number of the split; seeds the permutation.
-
     Examples
     --------
     >>> train, test = split_rows(5, index=0)

@@ -56,20 +56,9 @@ def status_of(store: Store) -> dict[str, Any]:
 def methods_of(store: Store, *, n_splits: int | None = None) -> list[dict[str, Any]]:
     """What became of every known method, and of every other that the store has records of.
 
-    Parameters
-    ----------
-    store : Store
-    n_splits : int, optional
-        Count only the first splits, this many.
-
-    Returns
-    -------
-    list of dict
-        ``method``, ``category``, ``outcome`` ("ran", "failed", "unavailable", "does not apply" or
-        "not run"; a method ran if it has a result), ``n_ok``, ``n_failed``, ``scores`` (by metric,
-        means over experiments), ``is_complete`` (no experiment is missing in them), ``fit_seconds``
-        (mean, None without) and ``reasons`` for what is missing. The best first, then those with
-        gaps.
+    The outcome is "ran" of one with a result, else "failed", "unavailable", "does not apply" or
+    "not run". Scores are means over the experiments of the first splits, or
+    of all, and complete if none is missing. The best come first, then those with gaps.
     """
     from adacap_bench.tables import failure_reason, read_tables
 

@@ -54,13 +54,7 @@ def to_payload(record: Record) -> str | None:
 
 
 def from_row(row: Mapping[str, Any], payload: str | None = None) -> Record:
-    """Record of a row.
-
-    Raises
-    ------
-    ValueError
-        If the row cannot have been written by :func:`to_row`.
-    """
+    """Record of a row; a ValueError if it cannot have been written by :func:`to_row`."""
     row = checked(row)
     job = Job(*(row.pop(name) for name in IDENTITY[:-1]))
     for name in _NUMBERS:
@@ -72,10 +66,6 @@ def from_row(row: Mapping[str, Any], payload: str | None = None) -> Record:
 
 def checked(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row, if every value is of the type of its column.
-
-    Raises
-    ------
-    ValueError
 
     Examples
     --------

@@ -111,13 +111,7 @@ def _size(table: ScoreTable) -> str:
 def ten_best(table: ScoreTable, n: int = 10, *, limit: float = 0.25) -> TextTable:
     """The methods of lowest error: mean, P90 and runtime, overall and where the error is small.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        For errors the columns of the experiments with a best error below `limit` are added.
-    n : int, default=10
-        How many methods to show.
-    limit : float, default=0.25
+    The latter are experiments whose best error is below `limit`; scores have no such columns.
     """
     metric, board = table.metric, leaderboard(table).head(n)
     best: Literal["max", "min"] = "max" if metric.greater_is_better else "min"
@@ -154,14 +148,7 @@ def top1_table(
 
     For errors both contests are held, over all experiments and over those with a best error below
     `limit`; for classification scores the one without AdaCap, as in the paper. ``None`` if no
-    contest has anybody in it.
-
-    Parameters
-    ----------
-    tables : sequence of ScoreTable
-    limit : float, default=0.25
-    allow_absent : bool, default=True
-        Whether a contest may be held without some of its networks, which a note then names.
+    contest has anybody in it. If a contest is held without some of its networks, a note names them.
     """
     columns, shares, notes = [Column("category")], [], []
     for table in tables:
@@ -200,16 +187,7 @@ def _contests(table: ScoreTable, limit: float) -> list[tuple[Contest, ScoreTable
 
 
 def per_task(table: ScoreTable, n: int = 10, *, names: dict[str, str] | None = None) -> TextTable:
-    """Mean score of the best methods on each task.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    n : int, default=10
-        How many methods to show, those first on the leaderboard.
-    names : dict, optional
-        Names of tasks, shown beside their keys.
-    """
+    """Mean score on each task of the methods first on the leaderboard; names stand beside keys."""
     methods = leaderboard(table)["method"].head(n).tolist()
     tasks = table.by_task().take_methods(methods)
     best: Literal["max", "min"] = "max" if table.metric.greater_is_better else "min"

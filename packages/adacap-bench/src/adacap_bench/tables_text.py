@@ -24,23 +24,12 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Column:
-    """Title of a column and how its numbers are written.
-
-    Attributes
-    ----------
-    title : str
-    digits : int or None
-        After the point; ``None`` for text.
-    best : {"max", "min"} or None
-        Which of its values is set in bold.
-    factor : float
-        Numbers are shown multiplied by it, as with percentages.
-    """
+    """Title of a column and how its numbers are written."""
 
     title: str
-    digits: int | None = None
-    best: Best = None
-    factor: float = 1.0
+    digits: int | None = None  # after the point; none for text
+    best: Best = None  # which of its values is set in bold
+    factor: float = 1.0  # by which numbers are multiplied, as with percentages
 
     def show(self, value: Value) -> str:
         """The text of a value.

@@ -36,11 +36,8 @@ class Check:
 class Verdict:
     """What became of one task: its checks, and explanations in words.
 
-    Attributes
-    ----------
-    status : {"ok", "explained", "mismatch", "absent"}
-        The worst of the checks; "explained" is a known difference, or a match that needs a
-        word; "absent" is not a judgement.
+    The status is the worst of the checks. "explained" is a known difference, or a match that needs
+    a word; "absent" is not a judgement.
     """
 
     key: str

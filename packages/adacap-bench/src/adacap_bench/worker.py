@@ -50,14 +50,8 @@ def thread_variables(threads: int) -> dict[str, str]:
 def set_up(parent: int, log: Path | None = None, scratch: Path | None = None) -> None:
     """Prepare a new process: only the runner handles Ctrl-C, and no worker outlives it.
 
-    Parameters
-    ----------
-    parent : int
-        Process that started this one; passed in, since it may be gone by now.
-    log : Path, optional
-        File that takes what libraries print, so that it can be shown if the process dies.
-    scratch : Path, optional
-        Folder to remove if the runner is killed and cannot do so itself.
+    The parent is passed in, since it may be gone by now. The log takes what libraries print, so
+    that it can be shown if the process dies; the scratch folder is removed if the runner is killed.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # loky takes 300 MB more than at the first call for a leak, and starts a new process. Here that
@@ -88,18 +82,7 @@ def prepare(order: Order) -> None:
 
 
 def run_order(order: Order, split: Split | Path) -> Record:
-    """Fit, predict and score. An error of the method becomes a record with its traceback.
-
-    Parameters
-    ----------
-    order : Order
-    split : Split or Path
-        Arrays, or the file that :class:`~adacap_bench.engines.local.LocalEngine` shares.
-
-    Returns
-    -------
-    Record
-    """
+    """Fit, predict and score. An error of the method becomes a record with its traceback."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # thousands of convergence warnings help nobody

@@ -5,8 +5,7 @@ import pytest
 
 from adacap_bench.datasets import find_task
 from adacap_bench.jobs import Record
-from adacap_bench.methods import expand_methods
-from adacap_bench.plan import Tables, make_plan
+from adacap_bench.plan import Tables, expanded, make_plan
 from adacap_bench.reproduce.results import Results
 
 N_TEST = 6
@@ -31,12 +30,8 @@ def draw_results(item, scale, seed=0) -> Results:
     records = []
     for grid in item.grids(scale):
         tasks = [find_task(task) if isinstance(task, str) else task for task in grid.tasks]
-        methods = [
-            found
-            for method in grid.methods
-            for found in (expand_methods([method]) if isinstance(method, str) else [method])
-        ]
-        plan = make_plan(Tables(tasks, lambda task: None), methods, grid.splits, grid.seeds)
+        tables = Tables(tasks, lambda task: None)
+        plan = make_plan(tables, expanded(grid.methods), grid.splits, grid.seeds)
         for order in plan.orders:
             metrics = {
                 f"{part}_{name}": float(rng.uniform(0.1, 0.9))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import command
+from adacap.cli.common import AsJson, command, print_table
 from adacap.exceptions import UsageError
+from adacap_bench.cli import options
 
 if TYPE_CHECKING:
     from adacap_bench.plan import Skipped
@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    name="bench",
-    help="Compare methods on many tables.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    name="bench", help="Compare methods on many tables.", no_args_is_help=True, **options.LOOKS
 )
 
 StorePath = Annotated[Path, typer.Argument(help="File of results.", metavar="STORE")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Results = Annotated[Path, typer.Option(help="File of results.")]
+Plugins = Annotated[list[Path] | None, typer.Option(help="Python file that registers methods.")]
 SUITE = "Suite, key of a task, .toml file of entries or .csv file; several separated by commas."
 QUICK = ("intercept", "ridge", "logreg", "svm", "rf", "fast-catboost", "adacap-fast-snn")
 METHODS = "Comma-separated methods and groups. See: adacap bench methods."
@@ -44,19 +39,15 @@ def run(
         int | None, typer.Option(min=1, help="Seeded 80/20 splits.", show_default="10")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds per method and split.")] = 1,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at once.", show_default="processors")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
-    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
+    jobs: options.Jobs = None,
+    threads: options.Threads = 1,
+    engine: options.EngineName = "local",
+    address: options.Address = None,
+    store: Results = Path("results.sqlite"),
     time_limit: Annotated[float | None, typer.Option(help="Seconds for one job.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="Restarts after a crash.")] = 1,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
-    plugin: Annotated[
-        list[Path] | None, typer.Option(help="Python file that registers methods.")
-    ] = None,
+    data: options.Data = None,
+    plugin: Plugins = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few fast methods, two splits.")] = False,
     raw_target: Annotated[
         bool, typer.Option("--raw-target", help="Without the transforms of the catalogue.")
@@ -82,7 +73,7 @@ def run(
         range(seeds),
         store,
         engine=engine,
-        n_jobs=jobs or max(1, (os.cpu_count() or 1) // threads),
+        n_jobs=options.at_once(jobs, threads),
         threads=threads,
         time_limit=time_limit,
         retries=retries,
@@ -103,7 +94,7 @@ def import_(
     file: Annotated[
         Path, typer.Argument(help="CSV of task, split, method, score, or a file of 'bench pack'.")
     ],
-    store: Annotated[Path, typer.Option(help="File of results.")] = Path("results.sqlite"),
+    store: Results = Path("results.sqlite"),
     as_json: AsJson = False,
 ) -> None:
     """Add anyone's results from a CSV file, or the records of another store.
@@ -157,12 +148,7 @@ def pack(
 
 @app.command()
 @command
-def methods(
-    plugin: Annotated[
-        list[Path] | None, typer.Option(help="Python file that registers methods.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
+def methods(plugin: Plugins = None, as_json: AsJson = False) -> None:
     """List the methods, and why some cannot be used here."""
     from adacap_bench.methods import GROUPS, METHODS, unavailable
     from adacap_bench.plugins import Plugin, load_plugin
@@ -183,7 +169,11 @@ def methods(
     if as_json:
         typer.echo(json.dumps({"methods": rows, "groups": dict(GROUPS)}))
         return
-    _print_methods(rows)
+    lines = [
+        [row["name"], row["category"], ", ".join(row["kinds"]), row["unavailable"] or "yes"]
+        for row in rows
+    ]
+    print_table(["method", "category", "kinds", "available"], lines, n_text=4)
     typer.echo("Groups: " + ", ".join(f"{name} ({len(GROUPS[name])})" for name in GROUPS))
 
 
@@ -290,13 +280,3 @@ def _left_out(skipped: list[Skipped]) -> list[str]:
         where = "" if names == ["*"] else f" on {shown}"
         lines.append(f"left out: {what}{where}: {reason}")
     return lines
-
-
-def _print_methods(rows: list[dict[str, Any]]) -> None:
-    from adacap.cli.common import print_table
-
-    found = [
-        [row["name"], row["category"], ", ".join(row["kinds"]), row["unavailable"] or "yes"]
-        for row in rows
-    ]
-    print_table(["method", "category", "kinds", "available"], found, n_text=4)

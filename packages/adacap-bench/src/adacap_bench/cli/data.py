@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adacap.cli.common import UsageError, command, print_table
+from adacap_bench.cli import options
 
 if TYPE_CHECKING:
     from adacap.progress import Steps
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Data sets: list, fetch, show, verify.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Data sets: list, fetch, show, verify.", no_args_is_help=True, **options.LOOKS
 )
 
 _MNIST = "mnist"

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import UsageError, command, print_table
+from adacap.cli.common import AsJson, UsageError, command, print_table
 from adacap.exceptions import suggest
+from adacap_bench.cli import options
 
 if TYPE_CHECKING:
     from adacap_bench.reproduce import Evidence, Item, Machine
 
 __all__ = ["app", "reproduce"]
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(**options.LOOKS)
 
 _WHAT = "Items such as c8, or all; list shows them, ledger rewrites the page from the records."
 
@@ -69,13 +61,11 @@ def reproduce(
         Path | None,
         typer.Option(help="Store of finished jobs.", show_default="state.sqlite in the folder"),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at once.", show_default="processors")
-    ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of each job.")] = 1,
-    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the data sets.")] = None,
+    jobs: options.Jobs = None,
+    threads: options.Threads = 1,
+    engine: options.EngineName = "local",
+    address: options.Address = None,
+    data: options.Data = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -96,7 +86,7 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed or was stopped.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the paper's figures and tables again, beside its numbers.
 
@@ -108,7 +98,7 @@ def reproduce(
     if what == ["list"]:
         _list(as_json)
         return
-    from adacap_bench.reproduce import Machine, write_ledger
+    from adacap_bench.reproduce import Machine, find_items, write_ledger
 
     ledger = page or output / "REPRODUCTION.md"
     failed = 0
@@ -118,12 +108,12 @@ def reproduce(
         output.mkdir(parents=True, exist_ok=True)
         machine = Machine(
             state or output / "state.sqlite", store, engine,
-            jobs or max(1, (os.cpu_count() or 1) // threads), threads, address, data,
+            options.at_once(jobs, threads), threads, address, data,
             progress=not as_json, deadline=_deadline(time_limit, max_hours),
             job_limit=job_limit, retry_failed=retry_failed,
         )  # fmt: skip
         failed = _run_all(
-            _items(what), machine, _scale(quick, full, scale), splits, seeds,
+            find_items(what), machine, _scale(quick, full, scale), splits, seeds,
             [name.strip() for name in methods.split(",")] if methods else [],
             output, as_json,
         )  # fmt: skip
@@ -170,8 +160,6 @@ def _run_all(
     for item in chosen:
         record = output / f"{item.key}.json"
         earlier = read_evidence(record) if methods and record.exists() else None
-        if methods:
-            _refuse_parts(item, machine, scale, splits, seeds, methods, earlier)
         try:
             evidence = reproduce(
                 item, machine, scale,
@@ -246,44 +234,6 @@ def _scale(quick: bool, full: bool, scale: str | None) -> str:
     if chosen and chosen[0] not in SCALES:
         raise UsageError(suggest(chosen[0], SCALES, "scale"))
     return chosen[0] if chosen else "ledger"
-
-
-@contextmanager
-def _asking() -> Iterator[None]:
-    """What is refused in here, before anything is run, is a wrong command line."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
-def _items(what: list[str]) -> list[Item]:
-    from adacap_bench.reproduce import find_items
-
-    with _asking():
-        return find_items(what)
-
-
-def _refuse_parts(
-    item: Item,
-    machine: Machine,
-    scale: str,
-    splits: int | None,
-    seeds: int | None,
-    methods: list[str],
-    earlier: Evidence | None,
-) -> None:
-    """Refuse methods that the item has not, or that the record that is there has."""
-    from adacap_bench.reproduce.parts import refuse_unlike, restricted
-
-    named = item.scales[scale]
-    own = replace(
-        named, splits=splits or named.splits, seeds=seeds or named.seeds, folder=machine.folder
-    )
-    with _asking():
-        restricted(item, own, methods)
-        if earlier is not None:
-            refuse_unlike(item, earlier, scale if own == named else "own", methods)
 
 
 def _list(as_json: bool) -> None:

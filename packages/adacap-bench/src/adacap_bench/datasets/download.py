@@ -31,45 +31,20 @@ class _Passing(Exception):
 
 @dataclass(frozen=True)
 class Transfer:
-    """How patient a download is, and what is called on progress.
-
-    Attributes
-    ----------
-    progress : callable or None
-        Called with the number of bytes there and, if known, in all.
-    retries : int
-        Further tries after a passing fault, such as an answer that ends early.
-    timeout : float
-        Seconds without an answer after which a try is given up.
-    pause : float
-        Seconds before the second try; doubled for each further one.
-    """
+    """How patient a download is, and what is called on progress."""
 
     progress: Progress | None = None
-    retries: int = 3
-    timeout: float = 30.0
-    pause: float = 1.0
+    retries: int = 3  # after a passing fault, such as an answer that ends early
+    timeout: float = 30.0  # seconds without an answer
+    pause: float = 1.0  # seconds before the second try; doubled for each further one
 
 
 def download(url: str, part: Path, transfer: Transfer) -> None:
     """Download an address into the file ``part``.
 
     What ``part`` holds already is kept and only the rest is asked for, if the server can
-    answer with a range; otherwise the download starts over.
-
-    Parameters
-    ----------
-    url : str
-        Address, http or https.
-    part : Path
-        File to write; after an error it holds what was received so far.
-    transfer : Transfer
-        Retries, pauses and progress.
-
-    Raises
-    ------
-    DownloadError
-        If the last try failed, or the server refuses for good.
+    answer with a range; otherwise the download starts over. A DownloadError says that the last
+    try failed, or that the server refuses for good.
     """
     if urlsplit(url).scheme not in ("http", "https"):
         raise DownloadError(f"Only http and https addresses can be fetched, got {url!r}.")

@@ -28,12 +28,7 @@ _KNOWN = (*_TASK, *names_of(DataFile), *names_of(Reader), *_FIGURES, "exemption"
 def make_task(entry: Mapping[str, Any], where: str) -> Task:
     """Task of one flat entry, whose fields are those of the dataclasses it consists of.
 
-    Parameters
-    ----------
-    entry : mapping
-        Fields of :class:`Task`, :class:`DataFile`, :class:`Reader` and :class:`Figures`.
-    where : str
-        What messages call the place of the entry.
+    Messages call the place of the entry as ``where`` does.
     """
     entry = {name: _frozen(value) for name, value in entry.items()}
     check_fields(entry, _KNOWN, where)

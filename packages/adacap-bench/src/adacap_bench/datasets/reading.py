@@ -19,16 +19,10 @@ __all__ = ["read_frame", "resolve"]
 
 
 def read_frame(content: bytes, reader: Reader, columns: int | None = None) -> pandas.DataFrame:
-    """Table in the content of a file, every column and row that the file holds.
+    """Table in the unpacked content of a file, every column and row that the file holds.
 
-    Parameters
-    ----------
-    content : bytes
-        Unpacked content of the file.
-    reader : Reader
-        Settings; ``drop_rows`` and ``exclude`` are left to the caller.
-    columns : int, optional
-        Number of columns, needed to join broken lines.
+    ``drop_rows`` and ``exclude`` are left to the caller. Joining broken lines needs the number of
+    columns.
     """
     if reader.format == "npy":
         return _read_matrix(content)

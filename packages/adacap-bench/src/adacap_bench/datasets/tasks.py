@@ -23,29 +23,16 @@ Column = int | str  # position, negative from the end, or name
 class DataFile:
     """One file of the data folder and where it comes from.
 
-    Attributes
-    ----------
-    path : str
-        Place in a data folder; beside it ``.gz`` and ``.zip`` are looked for.
-    sha256 : tuple of str
-        Accepted checksums of the decompressed content, first that of the copy whose figures
-        were checked; empty if no copy was seen.
-    exact : bool
-        Whether the public source is known to serve those very bytes.
-    urls : tuple of str
-        Public addresses, tried in turn; empty where an account is needed.
-    page : str
-        Web page of the data set.
-    origin : str
-        What is known of the copies in circulation, or how to obtain the file.
+    Checksums are of the decompressed content, first that of the copy whose figures were checked;
+    there is none if no copy was seen.
     """
 
-    path: str
+    path: str  # in a data folder; beside it .gz and .zip are looked for
     sha256: tuple[str, ...] = ()
-    exact: bool = True
-    urls: tuple[str, ...] = ()
-    page: str = ""
-    origin: str = ""
+    exact: bool = True  # whether the public source is known to serve those very bytes
+    urls: tuple[str, ...] = ()  # tried in turn; none where an account is needed
+    page: str = ""  # of the data set, on the web
+    origin: str = ""  # what is known of the copies in circulation, or how to obtain the file
 
     @property
     def name(self) -> str:
@@ -55,38 +42,18 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a file becomes a table.
-
-    Attributes
-    ----------
-    format : {"csv", "npy"}
-        Text of separated values, or a matrix.
-    header : bool
-        Whether the first line holds names; without, columns are called c0, c1, ...
-    separator, decimal, encoding : str
-        As pandas knows them; the separator ``"space"`` is any run of blanks.
-    missing : tuple of str
-        Cells that are missing. Any other marker, such as ``?``, stays text.
-    lines : tuple of int
-        First line and the line after the last one, if only a part of the file is meant.
-    join_broken : bool
-        Whether a line that is short of fields is continued on the next one.
-    drop_rows : tuple of int
-        Data rows to leave out, negative ones counted from the end.
-    exclude : tuple of int or str
-        Columns that are not features: row numbers, dates, empty ones.
-    """
+    """How a file, text of separated values or a matrix, becomes a table."""
 
     format: Literal["csv", "npy"] = "csv"
-    header: bool = True
-    separator: str = ","
+    header: bool = True  # the first line holds names; without, columns are called c0, c1, ...
+    separator: str = ","  # as pandas knows it; "space" is any run of blanks
     decimal: str = "."
     encoding: str = "utf-8"
-    missing: tuple[str, ...] = ("",)
-    lines: tuple[int, ...] = ()
-    join_broken: bool = False
-    drop_rows: tuple[int, ...] = ()
-    exclude: tuple[Column, ...] = ()
+    missing: tuple[str, ...] = ("",)  # any other marker, such as ?, stays text
+    lines: tuple[int, ...] = ()  # the first, and the one after the last, if a part is meant
+    join_broken: bool = False  # a line that is short of fields is continued on the next one
+    drop_rows: tuple[int, ...] = ()  # to leave out, negative ones counted from the end
+    exclude: tuple[Column, ...] = ()  # no features: row numbers, dates, empty columns
 
 
 @dataclass(frozen=True)

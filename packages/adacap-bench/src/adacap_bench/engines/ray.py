@@ -33,24 +33,13 @@ class RayEngine:
     A worker or node that dies costs its jobs one attempt each; Ray starts them elsewhere, up to
     ``retries`` times. With a ``time_limit`` the Ray worker hands the job to a child process,
     which can be killed at any moment and whose end cannot be mistaken for a crash.
-
-    Parameters
-    ----------
-    n_jobs : int
-        Jobs at once where Ray is started here; a cluster uses what it has.
-    threads : int
-        Processors that each job asks for.
-    time_limit : float or None
-    retries : int
-    address : str or None
-        Cluster to join. None: the one this process is connected to, or a new one.
     """
 
-    n_jobs: int
-    threads: int = 1
+    n_jobs: int  # at once where Ray is started here; a cluster uses what it has
+    threads: int = 1  # processors that each job asks for
     time_limit: float | None = None
     retries: int = 1
-    address: str | None = None
+    address: str | None = None  # none is the cluster this process is connected to, or a new one
 
     def outcomes(self, works: Iterator[Work], stop: Callable[[], bool]) -> Records:
         """See :class:`~adacap_bench.engines.Engine`."""

@@ -36,17 +36,10 @@ class WorkerDied(AdaCapError):
 class Slot:
     """A place for one job at a time, in a process of its own that is kept between jobs.
 
-    Parameters
-    ----------
-    threads : int
-        Threads of the process, set before any numerical library is loaded.
-    time_limit : float or None
-        Seconds for one job, from the moment its method is loaded. Then the process is killed:
-        code that does not come back to Python is stopped too.
-    log : Path or None
-        File for what the process prints.
-    scratch : Path or None
-        Folder that the process removes if whoever started it is killed.
+    Its threads are set before any numerical library is loaded. The time limit is for one job, in
+    seconds from the moment its method is loaded; then the process is killed, so that code that does
+    not come back to Python is stopped too. The log takes what the process prints; it removes the
+    scratch folder if whoever started it is killed.
     """
 
     def __init__(

@@ -51,10 +51,6 @@ class Quiet:
 
     It has ``predict_proba`` and ``decision_function`` if the estimator has.
 
-    Parameters
-    ----------
-    estimator : estimator
-
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
@@ -105,13 +101,9 @@ def load_fastai() -> Any:
 
 
 class _Fastai(BaseEstimator):
-    """What both share: fastai's own settings, and a number of epochs, which has no default.
+    """What both share: fastai's own settings, and a number of epochs, for which it has no default.
 
-    Parameters
-    ----------
-    seed : int, default=0
-        The global generators are set to it during a fit and restored after.
-    n_epochs : int, default=50
+    The global generators are set to the seed during a fit and restored after.
     """
 
     _block: str

@@ -23,10 +23,6 @@ _HEAD = ("method", "category", "kinds", "package", "extra", "note")
 def methods_table(methods: Iterable[Method]) -> str:
     """Markdown table, one line per method, the same on every machine.
 
-    Parameters
-    ----------
-    methods : iterable of Method
-
     Examples
     --------
     >>> from adacap_bench.methods import find_method

@@ -132,16 +132,8 @@ def failures(frame: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> frame = pd.DataFrame(
-    ...     {
-    ...         "task": "a",
-    ...         "kind": "binary",
-    ...         "split": [0, 1],
-    ...         "seed": 0,
-    ...         "method": "qda",
-    ...         "status": ["ok", "timeout"],
-    ...     }
-    ... )
+    >>> frame = pd.DataFrame({"split": [0, 1], "status": ["ok", "timeout"]})
+    >>> frame = frame.assign(task="a", kind="binary", seed=0, method="qda")
     >>> failures(frame)["split"].tolist()
     [1]
     """

@@ -80,17 +80,9 @@ class ScoreTable:
 
     Examples
     --------
-    >>> frame = pd.DataFrame(
-    ...     {
-    ...         "task": ["a", "a", "b", "b"],
-    ...         "kind": "regression",
-    ...         "split": 0,
-    ...         "seed": 0,
-    ...         "method": ["ols", "rf", "ols", "rf"],
-    ...         "status": "ok",
-    ...         "test_rmse": [0.5, 0.4, 0.2, 0.3],
-    ...     }
-    ... )
+    >>> rows = [("a", "ols", 0.5), ("a", "rf", 0.4), ("b", "ols", 0.2), ("b", "rf", 0.3)]
+    >>> frame = pd.DataFrame(rows, columns=["task", "method", "test_rmse"])
+    >>> frame = frame.assign(kind="regression", split=0, seed=0, status="ok")
     >>> table = from_frame(frame, "rmse")
     >>> table.experiments
     (('a', 0), ('b', 0))
@@ -242,17 +234,9 @@ def from_frame(
 
     Examples
     --------
-    >>> frame = pd.DataFrame(
-    ...     {
-    ...         "task": "a",
-    ...         "kind": "regression",
-    ...         "split": [0, 1, 0],
-    ...         "seed": 0,
-    ...         "method": ["ols", "ols", "rf"],
-    ...         "status": "ok",
-    ...         "test_rmse": [0.5, 0.4, 0.3],
-    ...     }
-    ... )
+    >>> rows = [(0, "ols", 0.5), (1, "ols", 0.4), (0, "rf", 0.3)]
+    >>> frame = pd.DataFrame(rows, columns=["split", "method", "test_rmse"])
+    >>> frame = frame.assign(task="a", kind="regression", seed=0, status="ok")
     >>> from_frame(frame)
     Traceback (most recent call last):
     ...

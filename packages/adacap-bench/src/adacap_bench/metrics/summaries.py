@@ -174,17 +174,9 @@ def leaderboard(table: ScoreTable, *, reference: str | None = None) -> pd.DataFr
     Examples
     --------
     >>> from adacap_bench.metrics import from_frame
-    >>> frame = pd.DataFrame(
-    ...     {
-    ...         "task": ["a", "a", "b", "b"],
-    ...         "kind": "regression",
-    ...         "split": 0,
-    ...         "seed": 0,
-    ...         "method": ["ols", "rf", "ols", "rf"],
-    ...         "status": "ok",
-    ...         "test_rmse": [0.5, 0.4, 0.2, 0.25],
-    ...     }
-    ... )
+    >>> rows = [("a", "ols", 0.5), ("a", "rf", 0.4), ("b", "ols", 0.2), ("b", "rf", 0.25)]
+    >>> frame = pd.DataFrame(rows, columns=["task", "method", "test_rmse"])
+    >>> frame = frame.assign(kind="regression", split=0, seed=0, status="ok")
     >>> leaderboard(from_frame(frame))[["method", "mean", "p90", "pma", "rank", "top1"]]
       method   mean  p90  pma  rank  top1
     0     rf  0.325  0.5  0.9   1.5   0.5

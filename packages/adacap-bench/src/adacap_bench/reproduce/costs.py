@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from adacap_bench.methods import expand_methods
-from adacap_bench.reproduce.item import Grid, Item
+from adacap_bench.plan import expanded
+from adacap_bench.reproduce.item import Item
 
 __all__ = ["cheapest_first", "core_seconds", "n_jobs"]
 
@@ -43,16 +43,10 @@ def n_jobs(item: Item, scale: str, folder: Path | None = None) -> int:
     >>> n_jobs(items()["c4"], "ledger")
     6000
     """
-    return sum(map(_size, item.grids(replace(item.scales[scale], folder=folder))))
-
-
-def _size(grid: Grid) -> int:
-    names = {
-        one.name
-        for method in grid.methods
-        for one in (expand_methods([method]) if isinstance(method, str) else [method])
-    }
-    return len(grid.tasks) * len(names) * len(grid.splits) * len(grid.seeds)
+    return sum(
+        len(grid.tasks) * len(expanded(grid.methods)) * len(grid.splits) * len(grid.seeds)
+        for grid in item.grids(replace(item.scales[scale], folder=folder))
+    )
 
 
 def cheapest_first(items: Iterable[Item], scale: str, folder: Path | None = None) -> list[Item]:

@@ -19,14 +19,7 @@ _ALL_AXES = {"line": "-", "dashed": "--"}
 
 
 def write_png(figure: Figure, path: Path) -> None:
-    """Draw a figure as a picture.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : Path
-        Replaced if it exists.
-    """
+    """Draw a figure as a picture, replacing one that is there."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
@@ -100,17 +93,7 @@ def _draw_bars(axes: Any, series: Series, colour: str, bars: list[Series]) -> No
 
 
 def write_html(figure: Figure, title: str, path: Path, table: list[list[object]]) -> None:
-    """Write a page with the figure, whose values can be read off, and its table.
-
-    Parameters
-    ----------
-    figure : Figure
-    title : str
-    path : Path
-        Replaced if it exists.
-    table : list of rows
-        The first row holds the titles.
-    """
+    """Write a page with the figure, whose values can be read off, and its table, titles first."""
     from adacap.page import Page
 
     page = Page(title)

@@ -32,53 +32,30 @@ class EvidenceError(AdaCapError, ValueError):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was run, the results, and what they say about the paper.
+    """What was run of an item, the results, and what they say about the paper.
 
-    Attributes
-    ----------
-    item, title, place, measure : str
-        Of the :class:`~adacap_bench.reproduce.item.Item`.
-    scale : str
-        Name of the scale, or "own" where options changed it.
-    extent : str
-        The scale in words: how many runs of what.
-    command : str
-        What makes this record.
-    created : str
-        ISO 8601, UTC, of the newest run.
-    versions : mapping of str to str
-    n_jobs, n_failed : int
-    core_seconds : float
-        Sum of the times of fit.
-    rows, claims, figure
-        Of the :class:`~adacap_bench.reproduce.item.Outcome`.
-    notes : sequence of str
-        Readings and remarks.
-    before : mapping
-        ``verdict``, ``held`` (claims) and ``runs`` of the record before the ledger had one rule for
-        all items; empty where there was none.
-    n_left : int
-        Jobs of the scale that were not run before a deadline; 0 where the record is whole.
+    ``before`` is of the record of before the ledger had one rule for all items, if there was one:
+    its ``verdict``, how many claims ``held``, and its ``runs``.
     """
 
     item: str
     title: str
     place: str
     measure: str
-    scale: str
-    extent: str
-    command: str
-    created: str
+    scale: str  # its name, or "own" where options changed it
+    extent: str  # the scale in words: how many runs of what
+    command: str  # what makes this record
+    created: str  # ISO 8601, UTC, of the newest run
     versions: Mapping[str, str]
     n_jobs: int
     n_failed: int
-    core_seconds: float
+    core_seconds: float  # sum of the times of fit
     rows: Sequence[Row]
     claims: Sequence[Claim]
     figure: Figure
-    notes: Sequence[str]
+    notes: Sequence[str]  # readings and remarks
     before: Mapping[str, Any] = field(default_factory=dict)
-    n_left: int = 0
+    n_left: int = 0  # jobs of the scale that were not run before a deadline
 
     def __post_init__(self) -> None:
         claims = judged(self.claims)
@@ -132,13 +109,7 @@ class Evidence:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read the record of one item.
-
-    Raises
-    ------
-    EvidenceError
-        If the file is something else.
-    """
+    """Read the record of one item; a file that is something else is an EvidenceError."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version = data.pop("format")

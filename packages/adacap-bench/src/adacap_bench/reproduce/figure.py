@@ -11,38 +11,18 @@ __all__ = ["Figure", "Panel", "Series"]
 
 @dataclass(frozen=True)
 class Series:
-    """One curve, set of points or set of bars.
-
-    Attributes
-    ----------
-    name : str
-    x : tuple of numbers or of texts
-    y : tuple of float
-    error : tuple of float
-        Half the length of error bars; empty for none.
-    style : {"line", "dashed", "bar"}
-        Dashed lines are the paper's figures.
-    """
+    """One curve, set of points or set of bars."""
 
     name: str
-    x: tuple[Any, ...]
+    x: tuple[Any, ...]  # numbers or texts
     y: tuple[float, ...]
-    error: tuple[float, ...] = ()
-    style: str = "line"
+    error: tuple[float, ...] = ()  # half the length of error bars
+    style: str = "line"  # or "dashed", as the paper's figures are, or "bar"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with series, or a matrix shown in shades.
-
-    Attributes
-    ----------
-    title, x_label, y_label : str
-    series : tuple of Series
-    matrix : tuple of tuples of float
-        Shown between 0 and 1, instead of series.
-    log_x, log_y : bool
-    """
+    """Axes with series, or instead a matrix of numbers from 0 to 1 shown in shades."""
 
     title: str
     x_label: str = ""

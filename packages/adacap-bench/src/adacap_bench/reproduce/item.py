@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adacap_bench.reproduce.figure import Figure
+from adacap_bench.reproduce.figure import Figure, Series
 from adacap_bench.reproduce.means import within_tasks
 from adacap_bench.reproduce.verdicts import Effect, agrees, decide
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from adacap_bench.reproduce.results import Results
     from adacap_bench.sources import Source
 
-__all__ = ["SCALES", "Claim", "Grid", "Item", "Outcome", "Row", "Scale", "judged"]
+__all__ = [
+    "SCALES", "Claim", "Grid", "Item", "Outcome", "Row", "Scale", "bars", "judged", "series_of",
+]  # fmt: skip
 
 SCALES = ("quick", "ledger", "paper")
 
@@ -25,23 +27,28 @@ SCALES = ("quick", "ledger", "paper")
 class Scale:
     """How much of a study is run.
 
-    Attributes
-    ----------
-    splits, seeds : int
-        Train/test splits (or draws of made data), and seeds of the method on each.
-    options : mapping
-        What else differs between scales, such as which tasks; named by the item.
-    folder : path, optional
-        Data folder of the run, for items that check whether their data are there.
+    Options are what else differs between scales, such as which tasks; the item names them. The data
+    folder of the run is for items that check whether their data are there.
     """
 
-    splits: int = 1
-    seeds: int = 1
+    splits: int = 1  # train/test splits, or draws of made data
+    seeds: int = 1  # of the method on each
     options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         return self.options[name]
+
+    @property
+    def tasks(self) -> list[str]:
+        """Keys of the tasks that the options name, suites expanded."""
+        from adacap_bench.datasets import find_tasks
+
+        return [task.key for task in find_tasks(self["tasks"])]
+
+    def grid(self, tasks: Sequence[str | Source], methods: Sequence[str | Method]) -> Grid:
+        """Jobs on all splits and seeds of the scale."""
+        return Grid(tasks, methods, range(self.splits), range(self.seeds))
 
 
 @dataclass(frozen=True)
@@ -58,34 +65,17 @@ class Grid:
 class Row:
     """A number of the paper beside ours.
 
-    Attributes
-    ----------
-    label : str
-    ours : float
-        Of several tasks the mean of their means.
-    paper : float or None
-        None where the paper shows a curve only, or nothing.
-    spread : float or None
-        Standard deviation over runs; None for several tasks.
-    n : int
-        Runs.
-    digits : int
-        After the point, where shown.
-    extra : mapping of str to float
-        Further means of the same runs, shown as columns of their own.
-    values : mapping of str to float
-        The number on each experiment, by its name, so that rows can be compared in pairs.
-    log_values : bool
-        Whether those are logarithms, of a row that is a geometric mean.
+    The values are the number on each experiment, by its name, so that rows can be compared in
+    pairs; of a row that is a geometric mean they are logarithms.
     """
 
     label: str
-    ours: float
-    paper: float | None = None
-    spread: float | None = None
-    n: int = 1
-    digits: int = 4
-    extra: Mapping[str, float] = field(default_factory=dict)
+    ours: float  # of several tasks the mean of their means
+    paper: float | None = None  # none where the paper shows a curve only, or nothing
+    spread: float | None = None  # standard deviation over runs; none for several tasks
+    n: int = 1  # runs
+    digits: int = 4  # after the point, where shown
+    extra: Mapping[str, float] = field(default_factory=dict)  # further means of the same runs
     values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
     log_values: bool = field(default=False, repr=False)
 
@@ -131,6 +121,21 @@ class Row:
         if agrees(self.ours, self.paper, self.error, self.experiments):
             return "agrees"
         return "higher" if self.ours > self.paper else "lower"
+
+
+def series_of(name: str, rows: Mapping[Any, Row], style: str = "line") -> Series:
+    """Rows by their place as one series, with their standard errors."""
+    ours = tuple(row.ours for row in rows.values())
+    return Series(name, tuple(rows), ours, tuple(row.error or 0.0 for row in rows.values()), style)
+
+
+def bars(rows: Mapping[str, Row]) -> tuple[Series, ...]:
+    """Rows by name as bars, beside those of the paper where it has numbers."""
+    ours = Series("ours", tuple(rows), tuple(row.ours for row in rows.values()), (), "bar")
+    known = {name: row.paper for name, row in rows.items() if row.paper is not None}
+    if not known:
+        return (ours,)
+    return ours, Series("paper", tuple(known), tuple(known.values()), (), "bar")
 
 
 @dataclass(frozen=True)
@@ -187,52 +192,36 @@ class Outcome:
     """What the runs of an item say."""
 
     rows: Sequence[Row]
-    claims: Sequence[Claim]
     figure: Figure
     remarks: Sequence[str] = ()
+    claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True)
 class Item:
     """An entry of the ledger.
 
-    Attributes
-    ----------
-    key : str
-        What the command calls it.
-    title : str
-    place : str
-        Figure, table or theorem of the paper.
-    measure : str
-        What the numbers of the table are.
-    scales : mapping of {"quick", "ledger", "paper"} to Scale
-    grids : callable
-        From a scale to the jobs.
-    extent : callable
-        From a scale to its words.
-    summarise : callable
-        From the results and the scale to the outcome.
-    notes : tuple of str
-        Readings chosen where the sources are silent or disagree.
-    reads_store : bool
-        Whether the results may come from a benchmark store instead.
-    judge : callable, optional
-        From the rows alone to the outcome, for an item whose rows each speak of one method, which
-        their labels begin with (``"xrf, single"``): such an item can be run in parts.
-    claims : callable, optional
-        From the rows by label to the claims, for an item whose rows decide all of them: such a
-        record can be judged again without a run.
+    An item with ``judge`` can be run in parts: its rows each speak of one method, which their
+    labels begin with (``"xrf, single"``). A record of an item with ``claims`` can be judged again
+    without a run: its rows, by label, decide all of them.
     """
 
-    key: str
+    key: str  # what the command calls it
     title: str
-    place: str
-    measure: str
-    scales: Mapping[str, Scale]
+    place: str  # figure, table or theorem of the paper
+    measure: str  # what the numbers of the table are
+    scales: Mapping[str, Scale]  # quick, ledger and paper
     grids: Callable[[Scale], Sequence[Grid]]
-    extent: Callable[[Scale], str]
-    summarise: Callable[[Results, Scale], Outcome]
-    notes: tuple[str, ...] = ()
-    reads_store: bool = False
+    extent: Callable[[Scale], str]  # the scale in words
+    read: Callable[[Results, Scale], Outcome]
+    notes: tuple[str, ...] = ()  # readings chosen where the sources are silent or disagree
+    reads_store: bool = False  # whether the results may come from a benchmark store instead
     judge: Callable[[Sequence[Row]], Outcome] | None = None
     claims: Callable[[Mapping[str, Row]], Sequence[Claim]] | None = None
+
+    def summarise(self, results: Results, scale: Scale) -> Outcome:
+        """What the results say, with the claims that the rows decide."""
+        outcome = self.read(results, scale)
+        if self.claims is None:
+            return outcome
+        return replace(outcome, claims=self.claims({row.label: row for row in outcome.rows}))

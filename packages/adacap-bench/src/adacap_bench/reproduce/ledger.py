@@ -21,16 +21,8 @@ _MARKS = "<!-- ledger: begin -->", "<!-- ledger: end -->"
 def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
     """Judge all records of a folder again and write the ledger from them, with their pictures.
 
-    Parameters
-    ----------
-    records : Path
-        Folder of ``ITEM.json`` and ``ITEM.png``. A record whose verdicts change by the rule of
-        today is rewritten; one that does not keep what they need stays as it is.
-    page : Path
-        Replaced if it exists.
-    readme : Path, optional
-        File whose paragraph between the marks ``<!-- ledger: begin -->`` and ``<!-- ledger: end
-        -->`` is rewritten.
+    A record whose verdicts change by the rule of today is rewritten; one that does not keep what
+    they need stays as it is. In the readme the paragraph between the marks is rewritten.
     """
     found = {item: _judged_anew(one, records) for item, one in read_folder(records).items()}
     if readme is not None:

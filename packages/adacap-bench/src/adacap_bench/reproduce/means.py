@@ -51,12 +51,8 @@ def within_tasks(values: Mapping[str, float], *, shared_rows: bool) -> Error | N
     """Error of the mean over these very tasks; None where a task has one experiment.
 
     What tasks differ by is no part of it. Degrees of freedom are those of Welch and Satterthwaite.
-
-    Parameters
-    ----------
-    values : mapping of str to float
-    shared_rows : bool
-        Whether to correct for the rows that splits of one table share, as Nadeau and Bengio do.
+    With ``shared_rows`` it is corrected for the rows that splits of one table share, as Nadeau and
+    Bengio do.
 
     Examples
     --------

@@ -72,13 +72,7 @@ def training(estimator: Any, split: Any) -> dict[str, float]:
 
 
 class HoldOutFixed:
-    """An estimator whose validation rows do not depend on its seed.
-
-    Parameters
-    ----------
-    model : estimator
-        Whose ``fit`` takes ``X_val`` and ``y_val``.
-    """
+    """An estimator that takes ``X_val``, given the same validation rows whatever its seed."""
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from adacap.exceptions import suggest
+from adacap.exceptions import UsageError, suggest
 from adacap_bench.reproduce.evidence import Evidence
 from adacap_bench.reproduce.item import Grid, Item, Scale
 from adacap_bench.reproduce.rejudging import lightened
@@ -14,12 +14,7 @@ __all__ = ["joined", "refuse_unlike", "restricted"]
 
 
 def restricted(item: Item, scale: Scale, methods: Sequence[str]) -> Item:
-    """The same item with some of its methods only.
-
-    Raises
-    ------
-    ValueError
-        If the item cannot be run in parts, or has no such method.
+    """The same item with some of its methods only, if it can be run in parts.
 
     Examples
     --------
@@ -30,14 +25,14 @@ def restricted(item: Item, scale: Scale, methods: Sequence[str]) -> Item:
     [['xrf']]
     """
     if item.judge is None:
-        raise ValueError(
+        raise UsageError(
             f"{item.key} compares its methods run by run, so it cannot be run for some of them "
             "only. Leave --methods out."
         )
     known = [method for grid in item.grids(scale) for method in grid.methods]
     for name in methods:
         if name not in known:
-            raise ValueError(suggest(name, [str(one) for one in known], f"method of {item.key}"))
+            raise UsageError(suggest(name, [str(one) for one in known], f"method of {item.key}"))
 
     def grids(scale: Scale) -> list[Grid]:
         every = item.grids(scale)
@@ -52,19 +47,16 @@ def restricted(item: Item, scale: Scale, methods: Sequence[str]) -> Item:
 def refuse_unlike(item: Item, earlier: Evidence, scale: str, methods: Sequence[str]) -> None:
     """Refuse, before anything is run, a part that could not join the record that is there.
 
-    Raises
-    ------
-    ValueError
-        If the record is of another scale, or has one of the methods.
+    That is of another scale, or has one of the methods.
     """
     if earlier.scale != scale:
-        raise ValueError(
+        raise UsageError(
             f"The record of {item.key} is of the scale {earlier.scale!r}, which does not go with "
             f"{scale!r}. Give another folder with -o."
         )
     there = {row.label.split(",")[0] for row in earlier.rows}
     if twice := [method for method in methods if method in there]:
-        raise ValueError(
+        raise UsageError(
             f"The record of {item.key} has {twice[0]!r} already. To run it again, give another "
             "folder with -o."
         )

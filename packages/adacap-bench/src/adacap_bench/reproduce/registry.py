@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from adacap.exceptions import AdaCapError, suggest
+from adacap.exceptions import UsageError, suggest
 from adacap_bench.reproduce.item import Item
 
 __all__ = ["UnknownItemError", "find_items", "items"]
 
 
-class UnknownItemError(AdaCapError, ValueError):
+class UnknownItemError(UsageError):
     """No item of the ledger has that name."""
 
 

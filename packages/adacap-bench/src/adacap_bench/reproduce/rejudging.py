@@ -15,17 +15,8 @@ __all__ = ["lightened", "rejudged"]
 def rejudged(item: Item, evidence: Evidence) -> Evidence | None:
     """A record judged by the values of its rows, or of its effects where rows do not decide.
 
-    Parameters
-    ----------
-    item : Item
-    evidence : Evidence
-        Record of that item.
-
-    Returns
-    -------
-    Evidence or None
-        None where the record does not keep all values, or was made of an item with fewer rows: its
-        effects and their errors then stand as they were.
+    None where the record does not keep all values, or was made of an item with fewer rows: its
+    effects and their errors then stand as they were.
     """
     if item.claims is None:
         return replace(evidence, claims=_anew(evidence.claims)) if _kept(evidence.claims) else None

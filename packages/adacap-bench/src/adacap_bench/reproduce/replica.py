@@ -48,21 +48,7 @@ class Start(NamedTuple):
 
 
 def lambda_start(task: str, split: int, preset: str = "mlr-2-2021", **settings: Any) -> float:
-    """λ_init of a preset on the training part of a split, whose index is its seed as well.
-
-    Parameters
-    ----------
-    task : str
-        A key of the catalogue.
-    split : int
-    preset : str, default="mlr-2-2021"
-    **settings
-        To depart from the preset.
-
-    Returns
-    -------
-    float
-    """
+    """λ_init of a preset on the training part of a split, whose index is its seed as well."""
     from adacap.estimators import make
 
     part = make_split(load_table(task), split)

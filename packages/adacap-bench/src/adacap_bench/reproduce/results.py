@@ -29,13 +29,7 @@ class NoResultError(AdaCapError):
 
 
 class UnfinishedError(AdaCapError):
-    """The time limit was reached before the jobs of a study say anything.
-
-    Attributes
-    ----------
-    n_left, n_jobs : int
-        Jobs that were not begun, and jobs of the study.
-    """
+    """The time limit was reached before the jobs of a study say anything."""
 
     def __init__(self, n_left: int, n_jobs: int) -> None:
         super().__init__(f"{n_left} of {n_jobs} jobs are left.")
@@ -44,21 +38,11 @@ class UnfinishedError(AdaCapError):
 
 
 class Results:
-    """Finished runs, in the order of task, split and seed.
+    """Finished runs, in the order of task, split and seed; those without a result apart.
 
-    Parameters
-    ----------
-    records : iterable of Record
-        Those without a result are only counted.
-    folder : path, optional
-        Data folder, for the true targets.
-    n_left : int, default=0
-        Jobs that were not begun before the deadline.
-    skipped : sequence of Skipped
-        Jobs that could not be run, with the reason.
-    units : mapping of str to str, optional
-        What an experiment is on each task, see :func:`units`; by default what the records look
-        like, all methods together.
+    Beside them it holds how many jobs were left at the deadline, and those that could not be run.
+    The data folder is for the true targets. What an experiment is on each task, see :func:`units`,
+    is by default what the records look like, all methods together.
 
     Examples
     --------
@@ -193,19 +177,7 @@ def row_of(
     digits: int = 4,
     extra: Mapping[str, float] | None = None,
 ) -> Row:
-    """Row of the mean of a number over experiments.
-
-    Parameters
-    ----------
-    label : str
-    by : mapping of str to float
-        The number on each experiment, by its name.
-    paper : float, optional
-    runs : ndarray, optional
-        The number in each run, where an experiment is of several.
-    digits : int, default=4
-    extra : mapping of str to float, optional
-    """
+    """Row of the mean of a number over experiments, each of which may be of several runs."""
     values = np.array([*by.values()]) if runs is None else runs
     one = len(by_task(by)) == 1
     spread = float(values.std(ddof=1)) if one and len(values) > 1 else None

@@ -18,11 +18,8 @@ N_TRAIN, N_TEST, N_FEATURES, SIGMA = 100, 1000, 80, 100.0
 def appendix(reading: str) -> Source:
     """80 features of covariance I + H, all coefficients 1, noise of deviation 100.
 
-    Parameters
-    ----------
-    reading : {"entrywise", "shared"}
-        H = 0.8^ρ with one ρ per entry, made symmetric and clipped to be positive semi-definite,
-        or with one ρ for all entries.
+    Read "entrywise", H = 0.8^ρ has one ρ per entry, is made symmetric and clipped to be positive
+    semi-definite; read "shared", it has one ρ for all entries.
     """
 
     def make(index: int) -> Split:
@@ -66,15 +63,9 @@ def covariance(rng: np.random.Generator, reading: str) -> Floats:
 def theorem(regime: str, n: int) -> Source:
     """Rows with xᵀx/n a projection of rank r = √n, noise of variance 1, signal by regime.
 
-    Parameters
-    ----------
-    regime : {"intermediate", "low", "high"}
-        ‖xβ*‖² is √(rn), in the middle of the theorem's band; r/4; or 4n.
-    n : int
-
-    Notes
-    -----
-    The test part is the training rows with their signal as target: the risk of the theorem.
+    ‖xβ*‖² is √(rn), in the middle of the theorem's band ("intermediate"), r/4 ("low") or 4n
+    ("high"). The test part is the training rows with their signal as target: the risk of the
+    theorem.
     """
     rank = round(n**0.5)
     power = {"intermediate": (rank * n) ** 0.5, "low": rank / 4, "high": 4.0 * n}[regime]

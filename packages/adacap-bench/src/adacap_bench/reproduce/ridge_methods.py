@@ -16,12 +16,7 @@ FIGURE_GRID = np.geomspace(1e-1, 1e5, 61)
 
 
 class RidgeByFolds:
-    """Ridge whose λ has the lowest mean RMSE over ten folds.
-
-    Parameters
-    ----------
-    alphas : ndarray of shape (n_alphas,)
-    """
+    """Ridge whose λ has the lowest mean RMSE over ten folds."""
 
     def __init__(self, alphas: Floats) -> None:
         self.alphas = alphas

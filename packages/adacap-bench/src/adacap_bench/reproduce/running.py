@@ -26,27 +26,13 @@ __all__ = ["Machine", "reproduce", "write_all"]
 
 @dataclass(frozen=True)
 class Machine:
-    """Where jobs run and their results are kept.
+    """Where jobs run and their results are kept, see :func:`adacap_bench.runner.run`.
 
-    Attributes
-    ----------
-    state : Path
-        Store of the jobs; what it holds is not run again.
-    store : Path or None
-        Benchmark store that items about the benchmark read instead of running anything.
-    engine, n_jobs, threads, address, folder
-        As of :func:`adacap_bench.runner.run`.
-    progress : bool
-    deadline : float or None
-        Moment of ``time.monotonic`` after which no job is begun; those running are finished.
-    job_limit : float or None
-        Seconds after which a job is stopped; the record says which were.
-    retry_failed : bool
-        Run again what failed or was stopped before.
+    No job is begun after the deadline, a moment of ``time.monotonic``; those running are finished.
     """
 
-    state: Path
-    store: Path | None = None
+    state: Path  # store of the jobs; what it holds is not run again
+    store: Path | None = None  # benchmark store that items about the benchmark read instead
     engine: str = "local"
     n_jobs: int = 1
     threads: int = 1
@@ -54,8 +40,8 @@ class Machine:
     folder: Path | None = None
     progress: bool = False
     deadline: float | None = None
-    job_limit: float | None = None
-    retry_failed: bool = False
+    job_limit: float | None = None  # seconds after which a job is stopped
+    retry_failed: bool = False  # run again what failed or was stopped before
 
     def seconds_left(self) -> float | None:
         """Until the deadline, if there is one; 0 after it."""
@@ -74,22 +60,9 @@ def reproduce(
 ) -> Evidence:
     """Run what the state does not hold yet and compare with the paper.
 
-    Parameters
-    ----------
-    item : Item
-    machine : Machine
-    scale : {"quick", "ledger", "paper"}
-    splits, seeds : int, optional
-        Other numbers than those of the scale.
-    methods : sequence of str
-        Only these, of an item that can be run in parts; none means all.
-    earlier : Evidence, optional
-        Record of other methods at the same scale, made before, that these are to join.
-
-    Returns
-    -------
-    Evidence
-        With ``n_left`` jobs missing where the machine's deadline came first.
+    Splits and seeds may be other numbers than those of the scale. Of an item that can be run in
+    parts it may be some methods only, which join the earlier record of others at the same scale.
+    Where the deadline comes first, jobs are left.
 
     Raises
     ------
@@ -98,7 +71,7 @@ def reproduce(
     UnfinishedError
         If too many jobs are left at the deadline to say anything, or some of an item that is run in
         parts; what was finished is kept.
-    ValueError
+    UsageError
         If the item cannot be run in parts, or the parts do not go together.
     KeyboardInterrupt
         If Ctrl-C ended it; what was finished is kept.

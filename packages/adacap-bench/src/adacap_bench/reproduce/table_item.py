@@ -19,38 +19,18 @@ Rows = Mapping[str, Row]
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the paper's table and how to measure it.
+    """One cell of the paper's table, how to measure it, and its place in the figure."""
 
-    Attributes
-    ----------
-    label : str
-        Of the row; rules look it up by that.
-    task : str
-        Key of the catalogue.
-    method : Method or str
-    paper : float or None
-    series : str
-        Curve of the figure it belongs to.
-    x : number or str
-        Its place on that curve.
-    panel : str
-        Title of the axes, where the figure has several.
-    splits, seeds : sequence of int, optional
-        Of its own, where they are not those of the scale.
-    extra : mapping of str to float
-        Further numbers of the paper, shown as columns.
-    """
-
-    label: str
-    task: str
+    label: str  # of the row; rules look it up by that
+    task: str  # key of the catalogue
     method: Method | str
     paper: float | None = None
-    series: str = ""
-    x: Any = None
-    panel: str = ""
-    splits: Sequence[int] | None = None
+    series: str = ""  # curve it belongs to
+    x: Any = None  # place on that curve, a number or text
+    panel: str = ""  # title of the axes, where the figure has several
+    splits: Sequence[int] | None = None  # where they are not those of the scale
     seeds: Sequence[int] | None = None
-    extra: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, float] = field(default_factory=dict)  # further numbers of the paper
 
     @property
     def method_name(self) -> str:
@@ -117,7 +97,7 @@ class _Table:
             raise next(iter(missing.values()))
         rows = {cell.label: row for cell, row in pairs}
         notes = _absent(missing, unfinished=results.n_left > 0)
-        return Outcome(list(rows.values()), self.claims(rows), self._figure(pairs), notes)
+        return Outcome(list(rows.values()), self._figure(pairs), notes)
 
     def claims(self, rows: Rows) -> list[Claim]:
         return [rule.claim(rows) for rule in self.rules]
@@ -188,20 +168,10 @@ def table_item(
     notes: tuple[str, ...] = (),
     **looks: Any,
 ) -> Item:
-    """Item of a table of the paper.
+    """Item of a table of the paper, whose cells are measured by a metric of the records.
 
-    Parameters
-    ----------
-    key, title, place, scales, extent, measure, notes
-        As of :class:`~adacap_bench.reproduce.item.Item`.
-    cells : callable
-        From a scale to the cells that it measures.
-    rules : sequence of Rule
-    metric : str
-        Of the benchmark's records.
-    **looks
-        Of the figure: ``caption``, ``x_label``, ``y_label``, ``log_x``, ``log_y``, ``bars``;
-        of the table: ``digits``, ``extra``.
+    Looks of the figure are ``caption``, ``x_label``, ``y_label``, ``log_x``, ``log_y`` and
+    ``bars``; of the table ``digits`` and ``extra``.
     """
     table = _Table(cells, rules, metric, **looks)
     return Item(

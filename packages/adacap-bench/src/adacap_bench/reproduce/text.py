@@ -37,16 +37,7 @@ def _line(row: Row, extras: Sequence[str]) -> list[object]:
 
 
 def record_text(evidence: Evidence, *, picture: str | None = None, level: int = 1) -> str:
-    """One record as Markdown.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    picture : str, optional
-        Address of the figure, relative to the page.
-    level : int, default=1
-        Of the heading.
-    """
+    """One record as Markdown, its picture addressed relative to the page."""
     made = ", ".join(f"{name} {version}" for name, version in sorted(evidence.versions.items()))
     titles, *rows = table_rows(evidence)
     failed = f", {evidence.n_failed} of them without a result" if evidence.n_failed else ""
@@ -74,13 +65,8 @@ def ledger_text(
 ) -> str:
     """The ledger: a summary, what did not reproduce, then every record.
 
-    Parameters
-    ----------
-    records : mapping of str to Evidence
-    order : sequence of str
-        Keys of all items; those without a record are named as such.
-    folder : str, optional
-        Where the pictures are, relative to the page; None leaves them out.
+    The order has the keys of all items; those without a record are named as such. Pictures are in
+    the folder, relative to the page; without one they are left out.
     """
     known = [records[key] for key in order if key in records]
     counts = Counter(_standing(claim) for evidence in known for claim in evidence.claims)

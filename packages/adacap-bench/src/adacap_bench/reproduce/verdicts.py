@@ -44,25 +44,9 @@ LEVEL = 2 * NormalDist().cdf(-ERRORS)
 class Effect:
     """What speaks for a claim, with its error.
 
-    Attributes
-    ----------
-    value : float
-        Mean over tasks of the mean over their experiments; positive speaks for the claim.
-    error : float or None
-        Standard error of that mean; None where it is not known.
-    n : int
-        Experiments.
-    trials : int
-        Comparisons of which this one was picked as the clearest.
-    df : float or None
-        Degrees of freedom of the error; None means ``n - 1``.
-    elsewhere : float or None
-        The error for other rows of the same kind, where that differs: splits of one table share
-        rows.
-    uneven : bool
-        Whether one of the means it compares has further experiments, which it leaves out.
-    values : mapping of str to float
-        The effect on each experiment by its name, where it is known.
+    ``elsewhere`` is the error for other rows of the same kind, where that differs: splits of one
+    table share rows. An effect is ``uneven`` where one of the means it compares has further
+    experiments, which it leaves out.
 
     Examples
     --------
@@ -72,11 +56,11 @@ class Effect:
     True
     """
 
-    value: float
-    error: float | None
-    n: int
-    trials: int = 1
-    df: float | None = field(default=None, repr=False)
+    value: float  # mean over tasks of the mean over experiments; positive speaks for the claim
+    error: float | None  # standard error of that mean
+    n: int  # experiments
+    trials: int = 1  # comparisons of which this one was picked as the clearest
+    df: float | None = field(default=None, repr=False)  # degrees of freedom if not n - 1
     elsewhere: float | None = field(default=None, repr=False)
     uneven: bool = field(default=False, repr=False)
     values: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
@@ -101,13 +85,7 @@ class Effect:
 
 
 def effect_of(values: Mapping[str, float], *, trials: int = 1) -> Effect:
-    """Effect whose values on the experiments are known.
-
-    Parameters
-    ----------
-    values : mapping of str to float
-        By experiment, whose name tells its task: see :mod:`~adacap_bench.reproduce.means`.
-    trials : int, default=1
+    """Effect whose values on the experiments are known, by names as those of :mod:`.means`.
 
     Examples
     --------
@@ -151,15 +129,8 @@ def contrast(
     """Weighted sum of means plus a constant, in pairs: over the experiments that all have.
 
     Without values of the experiments the errors are added as of independent means, which is too
-    wide an error for runs of the same splits, never one that is too narrow.
-
-    Parameters
-    ----------
-    terms : sequence of (weight, row)
-        Rows of a table, as :class:`~adacap_bench.reproduce.item.Row`.
-    constant : float
-    trials : int, default=1
-        Comparisons of which this one was picked.
+    wide an error for runs of the same splits, never one that is too narrow. Of several comparisons
+    (trials) this may be the one that was picked.
 
     Examples
     --------
@@ -191,15 +162,7 @@ def contrast(
 def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
     """Whether each claim of an item holds, by Holm's procedure over them.
 
-    Parameters
-    ----------
-    claims : sequence of sequences of Effect
-        Effects of each claim, all of which must be positive for it to hold.
-
-    Returns
-    -------
-    list of bool or None
-        None where the runs cannot decide.
+    All effects of a claim must be positive for it to hold; None where the runs cannot decide.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
@@ -153,8 +153,7 @@ def _summarise_dynamics(results: Results, scale: Scale) -> Outcome:
     rows = [row for scheme, runs in curves.items() for row in _dynamic_rows(scheme, runs)]
     if gaps := _gaps(curves):
         rows.append(row_of(_START, gaps))
-    claims = _dynamic_claims({row.label: row for row in rows})
-    return Outcome(rows, claims, _dynamic_figure(curves))
+    return Outcome(rows, _dynamic_figure(curves))
 
 
 def _dynamic_rows(scheme: str, runs: Curves) -> list[Row]:
@@ -245,11 +244,7 @@ DYNAMICS = Item(
         "ledger": Scale(1, 10, {"net": "fast-mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
-    lambda scale: [
-        Grid(
-            [TASK], list(_dynamic_methods(scale).values()), range(scale.splits), range(scale.seeds)
-        )
-    ],
+    lambda scale: [scale.grid([TASK], [*_dynamic_methods(scale).values()])],
     lambda scale: f"{scale['net']}, {scale.splits} split × {scale.seeds} seeds",
     _summarise_dynamics,
     notes=(

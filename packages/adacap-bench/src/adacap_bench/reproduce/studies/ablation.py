@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import product
@@ -13,17 +13,11 @@ import numpy as np
 
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import NoResultError, Results, row_of
-from adacap_bench.reproduce.studies.schemes import (
-    CATEGORIES,
-    PAIRS,
-    SMALLEST,
-    preset_name,
-    task_keys,
-)
+from adacap_bench.reproduce.studies.schemes import CATEGORIES, PAIRS, SMALLEST, preset_name
 from adacap_bench.reproduce.verdicts import contrast
 from adacap_bench.sources import Source
 from adacap_bench.split import Split
@@ -37,14 +31,6 @@ _KINDS = ("permuted", "noised")
 
 def corrupted(y: Any, kind: str, share: float, seed: int) -> Any:
     """Labels of which a share is permuted among themselves, or has Gaussian noise added.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    kind : {"permuted", "noised"}
-    share : float
-        Of the rows, drawn without replacement.
-    seed : int
 
     Examples
     --------
@@ -94,12 +80,12 @@ def _noisy_key(task: str, kind: str, share: float) -> str:
 def _noise_grids(scale: Scale) -> list[Grid]:
     sources = [
         _noisy(task, kind, share, scale.folder)
-        for task in task_keys(scale)
+        for task in scale.tasks
         for kind in scale["kinds"]
         for share in scale["shares"]
     ]
     methods = [preset_name(scheme, net) for net in scale["nets"] for scheme in CATEGORIES]
-    return [Grid(sources, methods, range(scale.splits), range(scale.seeds))]
+    return [scale.grid(sources, methods)]
 
 
 _USUAL = "fast-mlp"  # the net that labels do not name
@@ -116,7 +102,7 @@ def _noise_rows(results: Results, scale: Scale) -> dict[str, Row]:
         scale["nets"], scale["kinds"], CATEGORIES, scale["shares"]
     ):
         values: dict[str, float] = {}
-        for task in task_keys(scale):
+        for task in scale.tasks:
             with suppress(NoResultError):
                 found = results.by_experiment(
                     preset_name(scheme, net), task=_noisy_key(task, kind, share)
@@ -155,7 +141,7 @@ def _summarise_noise(results: Results, scale: Scale) -> Outcome:
         _noise_panel(rows, scale, kind, net) for net in scale["nets"] for kind in scale["kinds"]
     )
     figure = Figure("Test RMSE against the share of training labels that are corrupted.", panels)
-    return Outcome(list(rows.values()), _noise_claims(rows), figure)
+    return Outcome(list(rows.values()), figure)
 
 
 def _noise_panel(rows: Mapping[str, Row], scale: Scale, kind: str, net: str) -> Panel:
@@ -262,9 +248,11 @@ def _summarise_lambda(results: Results, scale: Scale) -> Outcome:
     for (scheme, rate), method in _moving(scale).items():
         for what, metric in (("greatest |log λ/λ_init|", "moved"), ("test RMSE", "test_rmse")):
             label = _moved_label(scheme, rate, what)
-            row = results.row(label, method.name, metric=metric)
-            rows[label] = row
-    return Outcome(list(rows.values()), _lambda_claims(rows), _lambda_figure(rows))
+            rows[label] = results.row(label, method.name, metric=metric)
+    moved = {label.split(":")[0]: row for label, row in rows.items() if label.endswith("|")}
+    panel = Panel("λ", "greatest |log λ/λ_init|", "", bars(moved))
+    figure = Figure("How far λ moves from its start, mean over experiments.", (panel,))
+    return Outcome(list(rows.values()), figure)
 
 
 def _lambda_claims(rows: Mapping[str, Row]) -> list[Claim]:
@@ -286,19 +274,6 @@ def _lambda_claims(rows: Mapping[str, Row]) -> list[Claim]:
     ]
 
 
-def _lambda_figure(rows: Mapping[str, Row]) -> Figure:
-    names: Sequence[str] = [label for label in rows if label.endswith("|")]
-    series = Series(
-        "ours",
-        tuple(label.split(":")[0] for label in names),
-        tuple(rows[label].ours for label in names),
-        (),
-        "bar",
-    )
-    panel = Panel("λ", "greatest |log λ/λ_init|", "", (series,))
-    return Figure("How far λ moves from its start, mean over experiments.", (panel,))
-
-
 LAMBDA_MOVES = Item(
     "n3",
     "How far λ moves",
@@ -309,11 +284,7 @@ LAMBDA_MOVES = Item(
         "ledger": Scale(5, 1, {"tasks": ("paper-1", "paper-9"), "net": "fast-mlp"}),
         "paper": Scale(10, 1, {"tasks": SMALLEST, "net": "fast-mlp"}),
     },
-    lambda scale: [
-        Grid(
-            task_keys(scale), list(_moving(scale).values()), range(scale.splits), range(scale.seeds)
-        )
-    ],
+    lambda scale: [scale.grid(scale.tasks, [*_moving(scale).values()])],
     lambda scale: f"{scale['net']}: {', '.join(scale['tasks'])} × {scale.splits} splits",
     _summarise_lambda,
     notes=(

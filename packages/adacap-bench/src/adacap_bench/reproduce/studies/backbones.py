@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies.few_shot import digits_source, tutorial_classifier
@@ -19,7 +19,7 @@ from adacap_bench.reproduce.studies.schemes import (
     Scheme,
     preset_name,
     ratio,
-    task_keys,
+    ratio_claim,
 )
 from adacap_bench.reproduce.verdicts import contrast
 
@@ -87,7 +87,7 @@ def _on_images(scale: Scale) -> list[Method]:
 def _grids(scale: Scale) -> list[Grid]:
     images = [digits_source(size, scale["n_test"], scale.folder) for size in scale["sizes"]]
     return [
-        Grid(task_keys(scale), _on_tables(), range(scale.splits), range(scale.seeds)),
+        scale.grid(scale.tasks, _on_tables()),
         Grid(images, _on_images(scale), range(scale["draws"]), range(scale.seeds)),
     ]
 
@@ -109,13 +109,10 @@ def _rows(results: Results) -> dict[str, Row]:
 
 
 def _claims(rows: Mapping[str, Row]) -> list[Claim]:
-    claims = []
-    for above, below, text in PAIRS:
-        row = rows[f"{_ATTENTION}: RMSE, {above} / {below}"]
-        shown = f"ratio of errors {row.ours:.3f}, lower on {row.extra['lower on, %']:.0f} %"
-        claims.append(
-            Claim(f"{text}: {_ATTENTION}", [contrast([(-1, row)])], f"{shown} of the experiments")
-        )
+    claims = [
+        ratio_claim(f"{text}: {_ATTENTION}", rows[f"{_ATTENTION}: RMSE, {above} / {below}"])
+        for above, below, text in PAIRS
+    ]
     for above, below, text in PAIRS:
         first, second = (rows[f"{_IMAGES}: accuracy, {scheme}"] for scheme in (above, below))
         shown = f"accuracy {first.ours:.3f} against {second.ours:.3f}"
@@ -130,7 +127,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
         "accuracy of a residual net on few images per class.",
         (_ratio_panel(rows), _accuracy_panel(results, scale)),
     )
-    return Outcome(list(rows.values()), _claims(rows), figure, [f"Images: {_data(results)}."])
+    return Outcome(list(rows.values()), figure, [f"Images: {_data(results)}."])
 
 
 def _data(results: Results) -> str:
@@ -139,22 +136,19 @@ def _data(results: Results) -> str:
 
 def _ratio_panel(rows: Mapping[str, Row]) -> Panel:
     pairs = [f"{above} / {below}" for above, below, _ in PAIRS]
-    found = [rows[f"{_ATTENTION}: RMSE, {pair}"] for pair in pairs]
-    values, errors = (row.ours for row in found), (row.error or 0.0 for row in found)
-    series = Series("ours", tuple(pairs), tuple(values), tuple(errors), "bar")
-    return Panel("attention", "ratio of RMSE", "", (series,))
+    found = {pair: rows[f"{_ATTENTION}: RMSE, {pair}"] for pair in pairs}
+    return Panel("attention", "ratio of RMSE", "", (series_of("ours", found, "bar"),))
 
 
 def _accuracy_panel(results: Results, scale: Scale) -> Panel:
-    sizes, data = tuple(scale["sizes"]), _data(results)
-    series = []
+    data, series = _data(results), []
     for scheme in CATEGORIES:
         name = f"{scheme}-residual"
-        found = [
-            results.row(name, name, metric="test_accuracy", task=f"{data}-{size}") for size in sizes
-        ]
-        values, errors = (row.ours for row in found), (row.error or 0.0 for row in found)
-        series.append(Series(scheme, sizes, tuple(values), tuple(errors)))
+        found = {
+            size: results.row(name, name, metric="test_accuracy", task=f"{data}-{size}")
+            for size in scale["sizes"]
+        }
+        series.append(series_of(scheme, found))
     return Panel(data, "samples per class", "test accuracy", tuple(series), log_x=True)
 
 
@@ -178,7 +172,7 @@ BACKBONES = Item(
     },
     _grids,
     lambda scale: (
-        f"{len(task_keys(scale))} tasks × {scale.splits} splits; {scale['draws']} draws of "
+        f"{len(scale.tasks)} tasks × {scale.splits} splits; {scale['draws']} draws of "
         f"{', '.join(map(str, scale['sizes']))} images per class, {scale['n_test']} test images"
     ),
     _summarise,

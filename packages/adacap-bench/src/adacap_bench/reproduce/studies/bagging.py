@@ -7,8 +7,8 @@ from statistics import fmean
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.verdicts import Effect, contrast
@@ -33,13 +33,7 @@ def bagged(
 ) -> tuple[list[float], list[float]]:
     """Score of single runs and of the mean of their predictions, per task and split.
 
-    Parameters
-    ----------
-    results : Results
-        With several seeds of the method on each split, and their predictions.
-    method : str
-    task : str, optional
-    metric : {"rmse", "r2"}
+    The metric is "rmse" or "r2"; the results need several seeds on each split, with predictions.
     """
     groups: dict[tuple[str, int], list[int]] = {}
     records = results.of(method, task)
@@ -76,7 +70,8 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
 def _judge(rows: Sequence[Row]) -> Outcome:
     order = list(_PAPER)
     rows = sorted(rows, key=lambda row: order.index(_method(row)))
-    change = {_method(row): row.ours for row in rows if row.label.endswith(_CHANGE)}
+    changes = {_method(row): row for row in rows if row.label.endswith(_CHANGE)}
+    change = {method: row.ours for method, row in changes.items()}
     shown = ", ".join(f"{method} {value:+.1f} %" for method, value in change.items())
     left_out = [method for method in _PAPER if method not in change]
     missing = f"; not run: {', '.join(left_out)}" if left_out else ""
@@ -111,13 +106,8 @@ def _judge(rows: Sequence[Row]) -> Outcome:
             f"the lowest is {first} with {bags[first].ours:.4f}{missing}",
         ),
     ]
-    names = tuple(change)
-    series = (
-        Series("ours", names, tuple(change.values()), (), "bar"),
-        Series("paper", names, tuple(_PAPER[name][2] for name in names), (), "bar"),
-    )
-    panel = Panel("bagging", "variation of RMSE, %", "", series)
-    return Outcome(rows, claims, Figure("Change of RMSE by bagging seeds.", (panel,)))
+    panel = Panel("bagging", "variation of RMSE, %", "", bars(changes))
+    return Outcome(rows, Figure("Change of RMSE by bagging seeds.", (panel,)), claims=claims)
 
 
 def _method(row: Row) -> str:
@@ -143,17 +133,6 @@ def _benefit(single: Mapping[str, Row], bags: Mapping[str, Row]) -> Effect:
     return contrast(terms)
 
 
-def _grids(scale: Scale) -> list[Grid]:
-    from adacap_bench.datasets import find_tasks
-
-    keys = [task.key for task in find_tasks(list(scale["tasks"]))]
-    return [Grid(keys, list(_PAPER), range(scale.splits), range(scale.seeds))]
-
-
-def _extent(scale: Scale) -> str:
-    return f"{', '.join(scale['tasks'])}, {scale.splits} split × {scale.seeds} members"
-
-
 BAGGING = Item(
     "c7",
     "Bagging",
@@ -164,8 +143,8 @@ BAGGING = Item(
         "ledger": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
         "paper": Scale(1, 10, {"tasks": ("paper-regression-small",)}),
     },
-    _grids,
-    _extent,
+    lambda scale: [scale.grid(scale.tasks, [*_PAPER])],
+    lambda scale: f"{', '.join(scale['tasks'])}, {scale.splits} split × {scale.seeds} members",
     _summarise,
     notes=(
         "Members differ by their seed alone; 'single' is the mean error of the members, the bag "

@@ -8,26 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.means import mean_of
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.studies.contest import (
-    N_REGRESSION,
-    NOTE_CLOCK,
-    NOTE_STORE,
-    SCALES,
-    contest_nets,
-    extent,
-    first_figure,
-    grids,
-    leads,
-    named,
-    score_table,
-    tasks_remark,
-    whole,
-    wins,
-)
+from adacap_bench.reproduce.studies import contest
 from adacap_bench.reproduce.studies.schemes import ratio
 from adacap_bench.reproduce.studies.ten_best import PAPER_BEST, SECONDS
 from adacap_bench.reproduce.table_item import Rows
@@ -56,21 +40,18 @@ def _columns(table: ScoreTable) -> dict[str, dict[str, dict[str, float]]]:
     from adacap_bench.metrics import CONTESTS, easy_subset
 
     return {
-        f"{contest.name}, {name}": wins(subset, contest, _PAPER_TOP)
+        f"{held.name}, {name}": contest.wins(subset, held, _PAPER_TOP)
         for subset, name in ((table, "all"), (easy_subset(table), "min RMSE < 0.25"))
-        for contest in CONTESTS
+        for held in CONTESTS
         if len(subset.experiments)
     }
 
 
 def _summarise_top(results: Results, scale: Scale) -> Outcome:
-    scores = score_table(results)
-    table = whole(scores, contest_nets())
+    scores = contest.score_table(results)
+    table = contest.whole(scores, contest.contest_nets())
     won = _columns(table)
-    shares = {
-        column: {category: 100 * mean_of(found) for category, found in points.items()}
-        for column, points in won.items()
-    }
+    shares = contest.shares_of(won)
     paper = {
         column: {category: numbers[place] for category, numbers in _PAPER_TOP.items()}
         for place, column in enumerate(won)
@@ -83,17 +64,16 @@ def _summarise_top(results: Results, scale: Scale) -> Outcome:
         for column, numbers in paper.items()
         for category, number in numbers.items()
     ]  # fmt: skip
-    figure = first_figure(shares, paper, [*_PAPER_TOP])
-    remarks = [tasks_remark(table, N_REGRESSION, len(scores.experiments))]
-    return Outcome(rows, _top_claims(won, shares), figure, remarks)
+    figure = contest.first_figure(shares, paper, [*_PAPER_TOP])
+    remark = contest.tasks_remark(table, contest.N_REGRESSION, len(scores.experiments))
+    return Outcome(rows, figure, [remark], _top_claims(won, shares))
 
 
 _EASY = "with AdaCap, min RMSE < 0.25"
 
 
 def _top_claims(
-    won: Mapping[str, Mapping[str, Mapping[str, float]]],
-    shares: Mapping[str, Mapping[str, float]],
+    won: Mapping[str, contest.Points], shares: Mapping[str, Mapping[str, float]]
 ) -> list[Claim]:
     before, after = shares["without AdaCap, all"], shares["with AdaCap, all"]
     plain, adacap = won["without AdaCap, all"], won["with AdaCap, all"]
@@ -105,7 +85,7 @@ def _top_claims(
         ),
         Claim(
             "Boosted trees take the most first places, with and without AdaCap",
-            [*leads("GBDT", plain), *leads("GBDT", adacap)],
+            [*contest.leads("GBDT", plain), *contest.leads("GBDT", adacap)],
             f"GBDT {before['GBDT']:.1f} % and {after['GBDT']:.1f} %, networks "
             f"{before['DNN']:.1f} % and {after['DNN']:.1f} %",
         ),
@@ -114,24 +94,20 @@ def _top_claims(
         claims.append(
             Claim(
                 "Where the best RMSE is below 0.25, networks with AdaCap lead",
-                leads("DNN", won[_EASY]),
+                contest.leads("DNN", won[_EASY]),
                 f"networks {easy['DNN']:.1f} %, GBDT {easy['GBDT']:.1f} %",
             )
         )
     return claims
 
 
-TOP_ONE = Item(
+TOP_ONE = contest.item(
     "c5",
     "First places by category",
     "Table of the share of experiments won by each category, regression",
     "Share of first places, in per cent",
-    SCALES,
-    grids,
-    extent,
     _summarise_top,
-    notes=(NOTE_STORE, "Four networks stand for the category DNN, as in the paper."),
-    reads_store=True,
+    "Four networks stand for the category DNN, as in the paper.",
 )
 
 
@@ -152,7 +128,7 @@ _MODERATE = 2.0
 
 
 def _summarise_overcost(results: Results, scale: Scale) -> Outcome:
-    table = score_table(results)
+    table = contest.score_table(results)
     rows = []
     for net in _PAIRS:
         if net not in table.methods or f"adacap-{net}" not in table.methods:
@@ -165,18 +141,14 @@ def _summarise_overcost(results: Results, scale: Scale) -> Outcome:
         mean = {"plain s": float(plain[both].mean()), "AdaCap s": float(ours[both].mean())}
         over = mean["AdaCap s"] / mean["plain s"]
         rows.append(Row(net, over, _paper_ratio(net), n=int(both.sum()), digits=2, extra=mean))
-        each = ratio(named(measured, ours[both]), named(measured, plain[both]), f"{net}{_ALONE}")
-        rows.append(replace(each, digits=2, extra={}))
+        above, below = (contest.named(measured, seconds[both]) for seconds in (ours, plain))
+        rows.append(replace(ratio(above, below, f"{net}{_ALONE}"), digits=2, extra={}))
     if not rows:
         raise NoResultError("No network was run both with and without AdaCap on the same split.")
     means = {row.label: row for row in rows if not row.label.endswith(_ALONE)}
-    series = [Series("ours", tuple(means), tuple(row.ours for row in means.values()), (), "bar")]
-    known = {label: row.paper for label, row in means.items() if row.paper is not None}
-    series.append(Series("paper", tuple(known), tuple(known.values()), (), "bar"))
-    panel = Panel("overcost", "seconds with AdaCap / without", "", tuple(series))
+    panel = Panel("overcost", "seconds with AdaCap / without", "", bars(means))
     figure = Figure("Time of fit with AdaCap, as a multiple of that without.", (panel,))
-    remarks = [tasks_remark(table, N_REGRESSION)]
-    return Outcome(rows, _overcost_claims({row.label: row for row in rows}), figure, remarks)
+    return Outcome(rows, figure, [contest.tasks_remark(table, contest.N_REGRESSION)])
 
 
 def _overcost_claims(rows: Rows) -> list[Claim]:
@@ -207,26 +179,19 @@ def _paper_ratio(net: str) -> float | None:
     return None
 
 
-OVERCOST = Item(
+OVERCOST = contest.item(
     "c12",
     "Runtime overcost of AdaCap",
     "Column of runtimes in the table of the ten best methods",
     "Time of fit with AdaCap over that of the same net without, on the same experiments: of the "
     "means, then the geometric mean per experiment",
-    SCALES,
-    grids,
-    extent,
     _summarise_overcost,
+    "The paper's times are those of a graphics card, ours of one processor core; the plain net "
+    "has batch norm and dropout, AdaCap has neither.",
+    'The paper calls the overcost "akin to increasing the depth of the network" and '
+    '"comparable" to dropout and batch norm on each layer of a net of depth 3 and more. A net '
+    "of twice the depth takes at most about twice as long, so a factor of two is judged. The "
+    "ratios of the paper's own table are above it.",
+    contest.NOTE_CLOCK,
     claims=_overcost_claims,
-    notes=(
-        NOTE_STORE,
-        "The paper's times are those of a graphics card, ours of one processor core; the plain net "
-        "has batch norm and dropout, AdaCap has neither.",
-        'The paper calls the overcost "akin to increasing the depth of the network" and '
-        '"comparable" to dropout and batch norm on each layer of a net of depth 3 and more. A net '
-        "of twice the depth takes at most about twice as long, so a factor of two is judged. The "
-        "ratios of the paper's own table are above it.",
-        NOTE_CLOCK,
-    ),
-    reads_store=True,
 )

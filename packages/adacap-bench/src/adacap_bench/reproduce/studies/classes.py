@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.item import Claim, Outcome, Row, Scale
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.results import Results, row_of
-from adacap_bench.reproduce.studies.contest import (
-    NOTE_STORE,
-    extent,
-    first_figure,
-    grids,
-    leads,
-    named,
-    score_table,
-    tasks_remark,
-    whole,
-    wins,
-)
+from adacap_bench.reproduce.studies import contest
 from adacap_bench.reproduce.verdicts import contrast, effect_of
 
 if TYPE_CHECKING:
@@ -45,7 +34,7 @@ _QUICK = (*_NETS, *(f"adacap-{net}" for net in _NETS), "sk-gbdt", "rf", "cart", 
 
 def _table(results: Results, metric: str) -> ScoreTable:
     """Experiments on which all eight nets have a result."""
-    return whole(score_table(results, metric), _QUICK[:8])
+    return contest.whole(contest.score_table(results, metric), _QUICK[:8])
 
 
 def _net_rows(table: ScoreTable) -> dict[str, Row]:
@@ -55,19 +44,19 @@ def _net_rows(table: ScoreTable) -> dict[str, Row]:
         columns = [table.column(f"{prefix}{net}") for net in _NETS]
         means = table.values[:, columns].mean(axis=1)
         label = f"{table.metric.label} of four networks, {name} AdaCap"
-        rows[label] = row_of(label, named(table, means))
+        rows[label] = row_of(label, contest.named(table, means))
     return rows
 
 
-def _share_rows(won: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, Row]:
+def _share_rows(won: Mapping[str, contest.Points]) -> dict[str, Row]:
     """Share of first places by category and column; the paper has those without AdaCap."""
     rows = {}
     for column, points in won.items():
-        metric, _, contest = column.partition(", ")
+        metric, _, held = column.partition(", ")
         place = [*_METRICS.values()].index(metric)
         for category, paper in _PAPER.items():
             label, found = f"{category}, {column}", points[category]
-            known = paper[place] if contest == "without AdaCap" else None
+            known = paper[place] if held == "without AdaCap" else None
             rows[label] = Row(label, 100 * mean_of(found), known, n=len(found), digits=1)
     return rows
 
@@ -77,28 +66,26 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
 
     tables = {metric: _table(results, metric) for metric in _METRICS}
     won = {
-        f"{_METRICS[metric]}, {contest.name}": wins(table, contest, _PAPER)
+        f"{_METRICS[metric]}, {held.name}": contest.wins(table, held, _PAPER)
         for metric, table in tables.items()
-        for contest in CONTESTS
+        for held in CONTESTS
     }
     nets = {metric: _net_rows(table) for metric, table in tables.items()}
     rows = _share_rows(won)
-    shares = {
-        column: {category: rows[f"{category}, {column}"].ours for category in _PAPER}
-        for column in won
-    }
+    shares = contest.shares_of(won)
     paper = {
         f"{name}, without AdaCap": {c: numbers[place] for c, numbers in _PAPER.items()}
         for place, name in enumerate(_METRICS.values())
     }
     every = [*rows.values(), *(row for found in nets.values() for row in found.values())]
-    figure = first_figure(shares, paper, [*_PAPER])
-    remark = tasks_remark(tables["auc"], _N_TASKS, len(score_table(results, "auc").experiments))
-    return Outcome(every, _claims(won, shares, nets), figure, [remark])
+    figure = contest.first_figure(shares, paper, [*_PAPER])
+    n_all = len(contest.score_table(results, "auc").experiments)
+    remark = contest.tasks_remark(tables["auc"], _N_TASKS, n_all)
+    return Outcome(every, figure, [remark], _claims(won, shares, nets))
 
 
 def _claims(
-    won: Mapping[str, Mapping[str, Mapping[str, float]]],
+    won: Mapping[str, contest.Points],
     shares: Mapping[str, Mapping[str, float]],
     nets: Mapping[str, Mapping[str, Row]],
 ) -> list[Claim]:
@@ -118,7 +105,7 @@ def _claims(
         claims.append(
             Claim(
                 f"Boosted trees take the most first places on classes, by {name}",
-                leads("GBDT", won[column]),
+                contest.leads("GBDT", won[column]),
                 f"GBDT {shares[column]['GBDT']:.1f} %, next {best} {shares[column][best]:.1f} %",
             )
         )
@@ -135,29 +122,23 @@ def _claims(
 
 _LABELS = {"auc": "AUC", "accuracy": "accuracy"}
 
-TOP_CLASSES = Item(
+TOP_CLASSES = contest.item(
     "c5-classes",
     "First places by category, classification",
     "Table of the share of experiments won by each category, classification",
     "Share of first places, in per cent; then the mean score of four networks",
-    {
+    _summarise,
+    "Networks without AdaCap: mlp, resblock, snn, glu-mlp. The paper has no column with "
+    "AdaCap; ours holds the contest of the regression columns, mlp and three with AdaCap. The "
+    "mean score is of all four, without and with.",
+    "The paper says that AdaCap under-performs vastly on classes, and elsewhere that it is "
+    "almost irrelevant there; the first is judged.",
+    "Tasks whose data are absent are left out; the last note counts the others.",
+    "Methods that tie for the best divide the point, which happens often with error rates of "
+    "small tests.",
+    scales={
         "quick": Scale(1, 1, {"tasks": ("paper-0", "paper-4"), "methods": _QUICK}),
         "ledger": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
         "paper": Scale(3, 1, {"tasks": ("paper-classification",), "methods": ("paper",)}),
     },
-    grids,
-    extent,
-    _summarise,
-    notes=(
-        NOTE_STORE,
-        "Networks without AdaCap: mlp, resblock, snn, glu-mlp. The paper has no column with "
-        "AdaCap; ours holds the contest of the regression columns, mlp and three with AdaCap. The "
-        "mean score is of all four, without and with.",
-        "The paper says that AdaCap under-performs vastly on classes, and elsewhere that it is "
-        "almost irrelevant there; the first is judged.",
-        "Tasks whose data are absent are left out; the last note counts the others.",
-        "Methods that tie for the best divide the point, which happens often with error rates of "
-        "small tests.",
-    ),
-    reads_store=True,
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Grid, Scale
-from adacap_bench.reproduce.means import SPLIT
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.means import SPLIT, mean_of
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, effect_of
 
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from adacap_bench.metrics import Contest, ScoreTable
 
 __all__ = [
-    "NOTE_CLOCK", "NOTE_STORE", "N_REGRESSION", "SCALES", "contest_nets", "extent", "first_figure",
-    "grids", "leads", "left_out", "named", "score_table", "tasks_remark", "whole", "wins",
+    "NOTE_CLOCK", "N_REGRESSION", "Points", "contest_nets", "first_figure", "item", "leads",
+    "left_out", "named", "score_table", "shares_of", "tasks_remark", "whole", "wins",
 ]  # fmt: skip
 
-NOTE_STORE = (
+_NOTE_STORE = (
     "Read from a store of 'adacap bench run' where --store names one; otherwise the runs are done."
 )
-
 NOTE_CLOCK = (
     "Times are of the wall clock, other work of the machine included: where it was not idle, they "
     "are too long and do not compare."
@@ -40,25 +39,37 @@ _QUICK = {
         "ridge", "lasso",
     ),
 }  # fmt: skip
-SCALES = {
+_SCALES = {
     "quick": Scale(1, 1, _QUICK),
     "ledger": Scale(3, 1, {"tasks": ("paper-regression-small",), "methods": ("paper",)}),
     "paper": Scale(3, 1, {"tasks": ("paper-regression",), "methods": ("paper",)}),
 }
 
 
-def grids(scale: Scale) -> list[Grid]:
-    """All methods of a scale on all its tasks."""
-    from adacap_bench.datasets import find_tasks
-
-    keys = [task.key for task in find_tasks(list(scale["tasks"]))]
-    return [Grid(keys, list(scale["methods"]), range(scale.splits), range(scale.seeds))]
+Points = Mapping[str, Mapping[str, float]]
+"""Of each category, its points on each experiment."""
 
 
-def extent(scale: Scale) -> str:
-    """A scale in words."""
-    tasks = ", ".join(scale["tasks"])
-    return f"{tasks}, {scale.splits} splits"
+def item(
+    key: str,
+    title: str,
+    place: str,
+    measure: str,
+    read: Callable[[Results, Scale], Outcome],
+    *notes: str,
+    scales: Mapping[str, Scale] = _SCALES,
+    claims: Callable[[Mapping[str, Row]], Sequence[Claim]] | None = None,
+) -> Item:
+    """Item about the methods of a scale on all its tasks, which may be read from a store."""
+    return Item(
+        key, title, place, measure, scales, _grids,
+        lambda scale: f"{', '.join(scale['tasks'])}, {scale.splits} splits", read,
+        (_NOTE_STORE, *notes), reads_store=True, claims=claims,
+    )  # fmt: skip
+
+
+def _grids(scale: Scale) -> list[Grid]:
+    return [scale.grid(scale.tasks, [*scale["methods"]])]
 
 
 def contest_nets() -> set[str]:
@@ -113,7 +124,15 @@ def named(table: ScoreTable, values: Any) -> dict[str, float]:
     }
 
 
-def leads(category: str, points: Mapping[str, Mapping[str, float]]) -> list[Effect]:
+def shares_of(won: Mapping[str, Points]) -> dict[str, dict[str, float]]:
+    """Share of first places in per cent, by column and category."""
+    return {
+        column: {category: 100 * mean_of(found) for category, found in points.items()}
+        for column, points in won.items()
+    }
+
+
+def leads(category: str, points: Points) -> list[Effect]:
     """That a category has more first places than any other."""
     ours = points[category]
     others = [found for name, found in points.items() if name != category and any(found.values())]
@@ -140,16 +159,7 @@ def first_figure(
 
 
 def tasks_remark(table: ScoreTable, n_tasks: int, n_all: int | None = None) -> str:
-    """How many experiments there are, and on how many of the paper's tasks.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    n_tasks : int
-        Tasks of the paper's table.
-    n_all : int, optional
-        Experiments of the results, of which the table may be a part, see :func:`whole`.
-    """
+    """How many experiments there are, of how many in all, and on how many of the paper's tasks."""
     tasks = {task for task, _ in table.experiments}
     text = f"{len(table.experiments)} experiments on {len(tasks)} tasks."
     if n_all is not None and n_all > len(table.experiments):

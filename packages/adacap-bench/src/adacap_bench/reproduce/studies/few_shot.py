@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.studies.schemes import Scheme
 from adacap_bench.reproduce.table_item import Rows
@@ -46,14 +46,8 @@ def tutorial_classifier(
 ) -> AdaCapClassifier:
     """Net trained as in the tutorial: Adadelta of rate 1, batches of 64, no hold-out.
 
-    Parameters
-    ----------
-    backbone : callable
-        From the shape of an image to its module.
-    scheme : {"plain", "tikhonov", "adacap"}
-    seed : int
-    max_iter : int, optional
-        Steps at a constant rate; the tutorial's 14 epochs and their schedule by default.
+    The backbone makes a module for the shape of an image. Steps in ``max_iter`` are at a constant
+    rate; without it there are the tutorial's 14 epochs and their schedule.
 
     Examples
     --------
@@ -207,27 +201,22 @@ def _longer_claim(rows: Rows) -> Claim:
 
 def _summarise(results: Results, scale: Scale) -> Outcome:
     data = results.records[0].job.task.rpartition("-")[0]
-    sizes = tuple(scale["sizes"])
     curves = {
-        f"{scheme}{reading}": [
-            results.row(
+        f"{scheme}{reading}": {
+            size: results.row(
                 f"{scheme}, {size} per class{reading}", _name(scheme, reading),
                 metric="test_accuracy", task=f"{data}-{size}",
             )
-            for size in sizes
-        ]
+            for size in scale["sizes"]
+        }
         for reading in (_TUTORIAL, _LONGER)
         for scheme in _CATEGORIES
     }  # fmt: skip
-    rows = [row for curve in curves.values() for row in curve]
-    series = tuple(
-        Series(name, sizes, tuple(r.ours for r in curve), tuple(r.error or 0.0 for r in curve))
-        for name, curve in curves.items()
-    )
+    rows = [row for curve in curves.values() for row in curve.values()]
+    series = tuple(series_of(name, curve) for name, curve in curves.items())
     panel = Panel(data, "samples per class", "test accuracy", series, log_x=True)
     figure = Figure("Accuracy of a small ConvNet against samples per class.", (panel,))
-    claims = _claims({row.label: row for row in rows})
-    return Outcome(rows, claims, figure, [f"Data: {data}."])
+    return Outcome(rows, figure, [f"Data: {data}."])
 
 
 FEW_SHOT = Item(

@@ -51,18 +51,7 @@ class _Block(nn.Module):
 class ColumnAttention(nn.Module):
     """Small FT-Transformer: a token per column, blocks of self-attention, their mean, a layer.
 
-    Parameters
-    ----------
-    d_in : int
-        Columns.
-    size : int, default=32
-        Of a token.
-    heads : int, default=4
-    depth : int, default=1
-        Blocks.
-    width : int, default=256
-        Size of the output.
-    dropout : float, default=0.0
+    Tokens have a size, the output a width, and depth counts the blocks.
 
     Examples
     --------
@@ -114,16 +103,9 @@ class _ResidualBlock(nn.Module):
 
 
 class ResidualConvNet(nn.Module):
-    """Small ResNet: a convolution, residual blocks, mean pooling, a dense layer.
+    """Small ResNet: a convolution, a residual block per entry of ``channels``, a mean, a layer.
 
-    Parameters
-    ----------
-    image_shape : tuple (channels, height, width)
-    channels : tuple of int, default=(16, 32, 64)
-        Of the blocks.
-    width : int, default=128
-        Size of the output.
-    batch_norm : bool, default=False
+    Images are of shape (channels, height, width); ``width`` is the size of the output.
 
     Examples
     --------

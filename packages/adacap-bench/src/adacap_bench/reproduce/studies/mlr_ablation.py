@@ -8,8 +8,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, bars, series_of
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import NoResultError, Results
@@ -118,13 +118,8 @@ def _rows(
 
 
 def _figure(rows: dict[str, Row], caption: str) -> Figure:
-    names = tuple(rows)
-    ours = tuple(row.ours for row in rows.values())
-    errors = tuple(row.error or 0.0 for row in rows.values())
-    series = [Series("ours", names, ours, errors, "bar")]
-    if known := {name: row.paper for name, row in rows.items() if row.paper is not None}:
-        series.append(Series("paper", tuple(known), tuple(known.values()), (), "bar"))
-    return Figure(caption, (Panel("ablation", "mean test R²", "", tuple(series)),))
+    series = (series_of("ours", rows, "bar"), *bars(rows)[1:])
+    return Figure(caption, (Panel("ablation", "mean test R²", "", series),))
 
 
 def _single_claims(rows: Rows) -> list[Claim]:
@@ -177,7 +172,7 @@ def _best(rows: Rows) -> str:
 def _summarise_single(results: Results, scale: Scale) -> Outcome:
     rows = _rows(results, scale, _methods() | _replicas(), bag=False)
     figure = _figure(rows, "Test R² of single nets, mean over data sets.")
-    return Outcome(list(rows.values()), _single_claims(rows), figure)
+    return Outcome(list(rows.values()), figure)
 
 
 def _bagged_claims(rows: Rows) -> list[Claim]:
@@ -211,7 +206,7 @@ def _summarise_bagged(results: Results, scale: Scale) -> Outcome:
     rows = _rows(results, scale, _methods(), bag=True)
     figure = _figure(rows, "Test R² of bags, mean over data sets.")
     rows |= _rows(results, scale, _methods(), bag=False, end=_ALONE)
-    return Outcome(list(rows.values()), _bagged_claims(rows), figure)
+    return Outcome(list(rows.values()), figure)
 
 
 _NOTES = (

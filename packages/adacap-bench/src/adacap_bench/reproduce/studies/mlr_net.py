@@ -19,7 +19,11 @@ from adacap_bench.reproduce.verdicts import LEAST, Effect, contrast
 __all__ = ["REPLICA", "STUDIES", "depth_method"]
 
 _SMALL, _ALL = (SLUMP, QSAR), (SLUMP, QSAR, BIKE)
-_EXTRA = {"iterations": "best_iter", "R² valid": "valid_score", "λ init": "lambda_init"}
+_MEASURED: dict[str, Any] = {
+    "extent": extent, "measure": "Test R², mean over splits", "metric": "test_r2", "digits": 3,
+    "extra": {"iterations": "best_iter", "R² valid": "valid_score", "λ init": "lambda_init"},
+    "y_label": "test R²",
+}  # fmt: skip
 _DEFAULTS = {"structured_dither": 1.0, "n_permutations": 16, "target_dither": 0.03, "width": 1024}
 _STOP, REPLICA = ", divergence stop", ", replica of 2021"
 Numbers = Mapping[str, Mapping[Any, float]]
@@ -205,16 +209,11 @@ def _study(
         cells=cells if more is None else lambda scale: [*cells(scale), *more(scale)],
         rules=rules,
         scales=_scales(most, float("inf"), tasks),
-        extent=extent,
-        measure="Test R², mean over splits",
-        metric="test_r2",
-        digits=3,
-        extra=_EXTRA,
         caption=f"Test R² of MLR-2 against {what}.",
         x_label=what,
-        y_label="test R²",
         log_x=log_x,
         notes=("Batches are whole training parts, min(n, 2^14), as the section says.", *notes),
+        **_MEASURED,
     )  # fmt: skip
 
 
@@ -372,14 +371,8 @@ STUDIES: tuple[Item, ...] = (
             ),
         ],
         scales=_scales(float("inf"), float("inf")),
-        extent=extent,
-        measure="Test R², mean over splits",
-        metric="test_r2",
-        digits=3,
-        extra=_EXTRA,
         caption="Test R² of MLR-2 against the start of λ; the rule is drawn at 100, 0 at 0.0001.",
         x_label="λ_init",
-        y_label="test R²",
         log_x=True,
         notes=(
             "λ_init = 0 is the plain net, without the ridge layer and without permutations, as in "
@@ -388,6 +381,7 @@ STUDIES: tuple[Item, ...] = (
             "By rule, the replica of 2021 has the printed λ_init; the text of the supplement "
             "starts lower.",
         ),
+        **_MEASURED,
     ),
     _study(
         "d6-dither", "Dither of the target", "σ̃", paper.DITHER,
@@ -450,13 +444,8 @@ STUDIES: tuple[Item, ...] = (
             "ledger": scale(10, tuple(paper.DEPTH)[:9]),
             "paper": scale(10, tuple(paper.DEPTH)),
         },
-        extent=extent,
-        measure="Test R², mean over splits",
-        metric="test_r2",
-        digits=3,
-        extra=_EXTRA,
         caption="Test R² of MLR-1 to MLR-4.",
         x_label="hidden layers",
-        y_label="test R²",
+        **_MEASURED,
     ),
 )  # fmt: skip

@@ -53,8 +53,7 @@ def _tail(values: Floats) -> dict[str, float]:
 
 def _summarise_selection(results: Results, scale: Scale) -> Outcome:
     rows = [row for reading in scale["readings"] for row in _selection_rows(results, reading)]
-    claims = _selection_claims({row.label: row for row in rows})
-    return Outcome(rows, claims, _landscape_figure(results))
+    return Outcome(rows, _landscape_figure(results))
 
 
 def _selection_claims(rows: Rows) -> list[Claim]:
@@ -164,9 +163,8 @@ def _summarise_theorem(results: Results, scale: Scale) -> Outcome:
         float(results.values(THEOREM_METHODS[1].name, "error", f"theorem-intermediate-{n}").mean())
         for n in sizes
     ]
-    claims = _theorem_claims({row.label: row for row in rows.values()})
     remark = f"With one permutation (T = 1) instead of 16: {_shown(one, sizes)}."
-    return Outcome(list(rows.values()), claims, _theorem_figure(path, one, sizes), [remark])
+    return Outcome(list(rows.values()), _theorem_figure(path, one, sizes), [remark])
 
 
 def _theorem_claims(rows: Rows) -> list[Claim]:

@@ -8,15 +8,15 @@ from typing import Literal
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import Effect, contrast
 
 __all__ = [
-    "CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "Scheme", "preset_name", "ratio", "task_keys",
+    "CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "Scheme", "preset_name", "ratio", "ratio_claim",
 ]  # fmt: skip
 
 Scheme = Literal["plain", "tikhonov", "adacap"]
@@ -46,13 +46,6 @@ def preset_name(scheme: str, net: str) -> str:
     return net if scheme == "plain" else f"{scheme}-{net}"
 
 
-def task_keys(scale: Scale) -> list[str]:
-    """Tasks of a scale, suites expanded."""
-    from adacap_bench.datasets import find_tasks
-
-    return [task.key for task in find_tasks(list(scale["tasks"]))]
-
-
 def ratio(above: Mapping[str, float], below: Mapping[str, float], label: str) -> Row:
     """Geometric mean of a ratio over experiments; its values are the logarithms.
 
@@ -72,6 +65,17 @@ def ratio(above: Mapping[str, float], below: Mapping[str, float], label: str) ->
     return Row(label, mean, None, spread, len(values), 3, won, logs, log_values=True)
 
 
+def ratio_claim(text: str, row: Row) -> Claim:
+    """That a ratio of errors is below 1."""
+    shown = f"ratio of errors {row.ours:.3f}, lower on {row.extra['lower on, %']:.0f} %"
+    return Claim(text, [_gain(row)], f"{shown} of the experiments")
+
+
+def _gain(row: Row) -> Effect:
+    """Mean of −log of a ratio."""
+    return contrast([(-1, row)])
+
+
 def _method(scheme: Scheme, net: str) -> str | Method:
     """A preset; nets of Fourier features are trained and, if plain, regularised as fast-mlp is."""
     name = preset_name(scheme, net)
@@ -88,7 +92,7 @@ def _method(scheme: Scheme, net: str) -> str | Method:
 
 def _grids(scale: Scale) -> list[Grid]:
     methods = [_method(scheme, net) for net in scale["nets"] for scheme in CATEGORIES]
-    return [Grid(task_keys(scale), methods, range(scale.splits), range(scale.seeds))]
+    return [scale.grid(scale.tasks, methods)]
 
 
 def _rows(results: Results, nets: Sequence[str]) -> dict[str, Row]:
@@ -111,8 +115,7 @@ def _claims(rows: Mapping[str, Row]) -> list[Claim]:
     for net in (*_NETS, _FOURIER):
         for above, below, text in PAIRS[:2]:
             if (row := rows.get(f"{net}: {above} / {below}")) is not None:
-                shown = f"ratio of errors {row.ours:.3f}, lower on {row.extra['lower on, %']:.0f} %"
-                claims.append(Claim(f"{text}: {net}", [_gain(row)], f"{shown} of the experiments"))
+                claims.append(ratio_claim(f"{text}: {net}", row))
     waves, usual = (rows.get(f"{net}: adacap / tikhonov") for net in (_FOURIER, _USUAL))
     if waves is not None and usual is not None:
         claims.append(
@@ -127,26 +130,18 @@ def _claims(rows: Mapping[str, Row]) -> list[Claim]:
     return claims
 
 
-def _gain(row: Row) -> Effect:
-    """Mean of −log of a ratio."""
-    return contrast([(-1, row)])
-
-
 def _summarise(results: Results, scale: Scale) -> Outcome:
     rows = _rows(results, scale["nets"])
     nets = [net for net in scale["nets"] if f"{net}: tikhonov / plain" in rows]
     series = tuple(
-        Series(
-            pair, tuple(nets), tuple(rows[f"{net}: {pair}"].ours for net in nets),
-            tuple(rows[f"{net}: {pair}"].error or 0.0 for net in nets), "bar",
-        )
+        series_of(pair, {net: rows[f"{net}: {pair}"] for net in nets}, "bar")
         for pair in ("tikhonov / plain", "adacap / tikhonov")
-    )  # fmt: skip
+    )
     figure = Figure(
         "Ratio of test errors, geometric mean over experiments; below 1 the first is better.",
         (Panel("ratio of RMSE", "ratio of RMSE", "", series),),
     )
-    return Outcome(list(rows.values()), _claims(rows), figure, _by_task(rows))
+    return Outcome(list(rows.values()), figure, _by_task(rows))
 
 
 def _by_task(rows: Mapping[str, Row]) -> list[str]:
@@ -177,7 +172,7 @@ SCHEMES = Item(
     },
     _grids,
     lambda scale: (
-        f"{', '.join(scale['nets'])}: {len(task_keys(scale))} tasks × {scale.splits} splits"
+        f"{', '.join(scale['nets'])}: {len(scale.tasks)} tasks × {scale.splits} splits"
     ),
     _summarise,
     notes=(

@@ -6,24 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
-from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.item import Claim, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.results import Results, row_of
-from adacap_bench.reproduce.studies.contest import (
-    N_REGRESSION,
-    NOTE_CLOCK,
-    NOTE_STORE,
-    SCALES,
-    contest_nets,
-    extent,
-    grids,
-    left_out,
-    named,
-    score_table,
-    tasks_remark,
-    whole,
-)
+from adacap_bench.reproduce.studies import contest
+from adacap_bench.reproduce.studies.contest import N_REGRESSION, named
 from adacap_bench.reproduce.verdicts import Effect, effect_of
 
 if TYPE_CHECKING:
@@ -62,11 +50,11 @@ _PAPER_SMALL = {
 def _summarise_best(results: Results, scale: Scale) -> Outcome:
     from adacap_bench.metrics import leaderboard
 
-    scores = score_table(results)
-    table = whole(scores, contest_nets())
+    scores = contest.score_table(results)
+    table = contest.whole(scores, contest.contest_nets())
     names = [name for name in table.methods if table.categories[name] != "Peer"]
     complete = table.take_methods(names).complete_methods()
-    absent = left_out(results, table)
+    absent = contest.left_out(results, table)
     board = leaderboard(complete)
     small = len({task for task, _ in table.experiments}) < N_REGRESSION
     paper = _PAPER_SMALL if small else {name: row[0] for name, row in PAPER_BEST.items()}
@@ -80,14 +68,15 @@ def _summarise_best(results: Results, scale: Scale) -> Outcome:
         )
         for name in shown
     ]
-    figure = _best_figure(rows)
+    panel = Panel("best methods", "mean test RMSE", "", bars({row.label: row for row in rows}))
+    figure = Figure("Mean test RMSE, the best methods first.", (panel,))
     rows += _column_rows(complete, shown, small)
     remarks = [
-        tasks_remark(table, N_REGRESSION, len(scores.experiments)),
+        contest.tasks_remark(table, N_REGRESSION, len(scores.experiments)),
         *(f"Left out of the comparison: {name}, {why}." for name, why in absent.items()),
         _best_remark(small),
     ]
-    return Outcome(rows, _best_claims(complete, absent), figure, remarks)
+    return Outcome(rows, figure, remarks, _best_claims(complete, absent))
 
 
 def _column_rows(table: ScoreTable, shown: Sequence[str], small: bool) -> list[Row]:
@@ -234,26 +223,11 @@ def _near_claims(table: ScoreTable, absent: Mapping[str, str]) -> list[Claim]:
     return claims
 
 
-def _best_figure(rows: list[Row]) -> Figure:
-    names = tuple(row.label for row in rows)
-    known = [row for row in rows if row.paper is not None]
-    series = [Series("ours", names, tuple(row.ours for row in rows), (), "bar")]
-    if known:
-        values = tuple(row.paper for row in known if row.paper is not None)
-        series.append(Series("paper", tuple(row.label for row in known), values, (), "bar"))
-    panel = Panel("best methods", "mean test RMSE", "", tuple(series))
-    return Figure("Mean test RMSE, the best methods first.", (panel,))
-
-
-TEN_BEST = Item(
+TEN_BEST = contest.item(
     "c6",
     "Error, P90 and runtime of the best methods",
     "Table of the ten best methods on the regression tasks",
     "Test RMSE, mean over experiments; then the other columns of the table",
-    SCALES,
-    grids,
-    extent,
     _summarise_best,
-    notes=(NOTE_STORE, NOTE_CLOCK),
-    reads_store=True,
+    contest.NOTE_CLOCK,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from adacap_bench.methods import Method
 from adacap_bench.reproduce.figure import Figure, Panel
-from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Scale
+from adacap_bench.reproduce.item import Claim, Item, Outcome, Scale
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.table_item import Rows
@@ -105,14 +105,13 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
         for metric, text in titles.items()
         for title, method in methods.items()
     ]
-    claims = _claims({row.label: row for row in rows})
     panels = tuple(
         Panel(title, matrix=tuple(map(tuple, results.payloads(name)[0]["matrix"])))
         for title, name in methods.items()
     )
     caption = "Clustered |correlation| of the last hidden layer's weights, seed 0, block means."
     used = results.records[0].task_name or results.records[0].job.task
-    return Outcome(rows, claims, Figure(caption, panels), [f"Data: {used}."])
+    return Outcome(rows, Figure(caption, panels), [f"Data: {used}."])
 
 
 WEIGHTS = Item(
@@ -125,11 +124,7 @@ WEIGHTS = Item(
         "ledger": Scale(1, 10, {"net": "fast-mlp"}),
         "paper": Scale(1, 10, {"net": "mlp"}),
     },
-    lambda scale: [
-        Grid(
-            [_task(scale)], list(_methods(scale).values()), range(scale.splits), range(scale.seeds)
-        )
-    ],
+    lambda scale: [scale.grid([_task(scale)], [*_methods(scale).values()])],
     lambda scale: f"{scale['net']}, {scale.splits} split × {scale.seeds} seeds",
     _summarise,
     notes=(
