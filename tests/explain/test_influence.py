@@ -120,6 +120,21 @@ def test_classes_with_a_closed_form_are_told_in_log_odds():
         plain.influence(X[:2], X, y)
 
 
+def test_rows_weighted_by_class_are_those_of_fit():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.where(X[:, 0] > 0.8, "rare", "usual")
+    options = {"quality": "nets", "scheme": "adacap", "width": 16, "max_iter": 30}
+    by_class = AdaCapClassifier(**options, class_weight="balanced", random_state=0)
+    weight = np.where(labels == "rare", 60 / (2 * np.sum(labels == "rare")), 1.0)
+    weight = np.where(labels == "usual", 60 / (2 * np.sum(labels == "usual")), weight)
+    by_row = AdaCapClassifier(**options, random_state=0)
+    found = by_class.fit(X, labels).influence(X[:4], X, labels)
+    same = by_row.fit(X, labels, sample_weight=weight).influence(
+        X[:4], X, labels, sample_weight=weight
+    )
+    np.testing.assert_allclose(found.values, same.values, atol=1e-9)
+
+
 def test_what_is_not_solved_is_told(blend):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

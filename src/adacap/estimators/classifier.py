@@ -29,7 +29,7 @@ from adacap.estimators.calibration import (
 from adacap.estimators.constraints import CLASSIFIER
 from adacap.estimators.held_out import Evidence
 from adacap.estimators.intervals import fresh_errors
-from adacap.estimators.preparing import Given
+from adacap.estimators.preparing import Given, Prepared
 from adacap.estimators.preprocessing import Preprocessing
 from adacap.estimators.presets import ADACAP_CLASSES
 from adacap.estimators.quality import CLASS_NETS, CLASS_QUALITIES
@@ -248,12 +248,12 @@ class AdaCapClassifier(ClassifierMixin, AdaCapBase):
             held, rule = held
         return {**told, "validation": held, "select_by": rule}
 
-    def _ready(self, given: Given, *rest: Any) -> Any:
+    def _prepare(self, given: Given, *rest: Any) -> Prepared:
         told = self._parameters.get("class_weight")
         if told is not None:
             weight = weights_of_classes(told, ClassCodec.check(given.y), given.sample_weight)
             given = given._replace(sample_weight=weight)
-        return super()._ready(given, *rest)
+        return super()._prepare(given, *rest)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, in the order of ``classes_``.
