@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from adacap._typing import Floats
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
-from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked
+from adacap.tables.columns import ROUNDING, is_missing, narrowed, read_column, unmasked
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
@@ -92,9 +92,7 @@ class RegressionCodec:
                 "This estimator requires y to be passed, but the target y is None: give one value "
                 "per row."
             )
-        y = np.asarray(_plain(y))
-        if y.ndim == 0:
-            raise ValueError(f"y must hold one value per row, got {reprlib.repr(y.item())}.")
+        y = _as_array(y)
         if y.dtype.kind in "mM":
             raise TypeError(
                 f"A regression target must hold numbers, got {y.dtype}. Convert y, for example to "
@@ -116,12 +114,13 @@ class RegressionCodec:
         except TypeError as error:
             raise TypeError(f"y must hold numbers: {error}.") from error
         except ValueError as error:
-            text = next((cell for cell in y.flat if isinstance(cell, str)), None)
-            if text is None:
+            odd = next((cell for cell in y.flat if isinstance(cell, str | Sequence)), None)
+            if odd is None:
                 raise
+            what = "text" if isinstance(odd, str) else type(odd).__name__
             raise ValueError(
-                f"A regression target must hold numbers, got text such as {text!r:.60}. Convert it "
-                "to numbers, or leave out that column of y."
+                f"A regression target must hold numbers, got {what} such as {odd!r:.60}. Convert "
+                "it to numbers, or leave out that column of y."
             ) from error
         _refuse_missing(~np.isfinite(values))
         return values
@@ -262,7 +261,7 @@ class ClassCodec:
                 "This estimator requires y to be passed, but the target y is None: give one label "
                 "per row."
             )
-        values = column_or_1d(_plain(y), warn=True)
+        values = column_or_1d(_as_array(y), warn=True)
         if values.dtype.kind == "f":
             _refuse_missing(~np.isfinite(values))
         elif values.dtype == object:
@@ -324,6 +323,25 @@ class ClassCodec:
         shifted = np.exp(output - output.max(1, keepdims=True))
         shares: Floats = shifted / shifted.sum(1, keepdims=True)
         return shares
+
+
+def _as_array(y: Any) -> npt.NDArray[Any]:
+    """Targets as an array of one or two dimensions, in no wider numbers than float64."""
+    try:
+        values = np.asarray(_plain(y))
+    except ValueError as error:
+        raise ValueError(
+            "y must hold one value per row, or one per target in each row, got rows of different "
+            "lengths."
+        ) from error
+    if values.ndim == 0:
+        raise ValueError(f"y must hold one value per row, got {reprlib.repr(values.item())}.")
+    if values.ndim > 2 or 0 in values.shape[1:]:
+        raise ValueError(
+            "y must hold one value per row, or one per target in each row, got an array of shape "
+            f"{values.shape}."
+        )
+    return narrowed(values)
 
 
 def _plain(y: Any) -> Any:
