@@ -140,7 +140,7 @@ def contained(container, columns, names):
             return pa.Table.from_pandas(frame, preserve_index=False)
         if container == "polars":
             return pl.from_pandas(frame)
-    except Exception:  # the container's own limits are not what is tested
+    except (Exception, pl.exceptions.PanicException):  # the container's own limits are not tested
         return frame
     return frame
 
