@@ -142,6 +142,8 @@ def check(fact: bool, message: str) -> None:
 class Case:
     """A command, and what must hold after it was killed and after it was run again."""
 
+    work: Callable[[], None]
+    """The work, in its folder: a method of each case."""
     left_over = 0  # files that nobody needs
 
     def __init__(self, home: Path) -> None:
@@ -156,10 +158,6 @@ class Case:
 
     def prepare(self, folder: Path) -> None:
         """What the work needs, in a fresh folder."""
-
-    def work(self) -> None:
-        """The work, in its folder."""
-        raise NotImplementedError
 
     def again(self) -> None:
         """What is called after a kill."""

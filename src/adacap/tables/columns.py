@@ -259,7 +259,7 @@ def _timestamp(value: dt.date | np.datetime64) -> float:
         value = dt.datetime.combine(value, dt.time())
     try:
         return (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp()
-    except ValueError:  # a date of pandas before the year 1 or after 9999, which Python has not
+    except ValueError:  # a date of pandas outside Python's years 1 to 9999
         if not hasattr(value, "asm8"):
             raise
         return _timestamp(value.asm8)
