@@ -106,7 +106,7 @@ bench-advise: $(TEST) ## is the advice right, and do flagged rows fail; needs AD
 	for step in run look facts "judge --write"; do $(BIN)/python benchmarks/advise.py $$step || exit 1; done
 	$(BIN)/python benchmarks/drift.py --write
 
-ledger: $(TEST) ## docs/REPRODUCTION.md anew from the records in docs/reproduction
+ledger: $(TEST) ## writes docs/REPRODUCTION.md again from the records in docs/reproduction
 	$(BIN)/adacap reproduce ledger -o docs/reproduction --page docs/REPRODUCTION.md --readme README.md
 
 docs: $(TEST) ## guides and API reference as HTML, warnings are errors: docs/_build/html

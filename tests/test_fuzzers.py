@@ -21,7 +21,7 @@ def test_a_short_run_finds_nothing(name, cases, monkeypatch):
         monkeypatch.setitem(BUDGETS, quality, budget)
     monkeypatch.syspath_prepend(TOOLS)
     harness, fuzzer = importlib.import_module("harness"), importlib.import_module(name)
-    budget = harness.Budget(cases=cases, seconds=60, memory_mb=0, case_seconds=60)
+    budget = harness.Budget(cases=cases, seconds=600, memory_mb=0, case_seconds=300)
     found = harness.fuzz(name, fuzzer.case, budget, harness.kept(name))
     assert not found.failures, found.failures[0].text
     assert found.cases >= cases / 2

@@ -27,10 +27,14 @@ model.predict_interval(X)
 model.save("m.adacap")
 adacap.load("m.adacap").predict(X)
 adacap.lite.load("m.adacap").predict(X)
+model.explain(X[:2], X)
+model.report(X, X[:, 0], "r.html")
+adacap.advise(X, X[:, 0])
 np.savetxt("d.csv", X, delimiter=",", header="a,b,y", comments="")
 from adacap.cli import app
 for words in (["fit", "d.csv", "-t", "y", "-o", "c.adacap", "--n-estimators", "2"],
-              ["predict", "c.adacap", "d.csv", "-o", "out.csv"]):
+              ["predict", "c.adacap", "d.csv", "-o", "out.csv"],
+              ["check", "c.adacap", "d.csv"], ["inspect", "c.adacap"]):
     try:
         app(words)
     except SystemExit as end:

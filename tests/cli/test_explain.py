@@ -32,6 +32,20 @@ def test_contributions_add_up_to_the_predictions(call, houses, house_model, name
     )
 
 
+def test_text_that_looks_like_a_formula_is_escaped_on_request(call, houses, house_model):
+    head, *rows = houses.read_text("utf-8").splitlines()
+    Path("odd.csv").write_text("\n".join([f"{head},note", *(f"{row},=1+1" for row in rows[:4])]))
+    words = ["explain", house_model[0], "odd.csv", "--rows-from", houses, "--id", "note"]
+    words += ["--method", "permutation", "--permutations", "4"]
+    assert call(*words, "-o", "as_it_is.csv").exit_code == 0
+    assert call(*words, "-o", "escaped.csv", "--escape-formulas").exit_code == 0
+    found = [
+        open_table(name).read().column("note")[0].as_py()
+        for name in ("as_it_is.csv", "escaped.csv")
+    ]
+    assert found == ["=1+1", "'=1+1"]
+
+
 def test_json_tells_what_matters_and_how_sure_it_is(call, houses, house_model):
     options = ["--method", "permutation", "--permutations", "4", "--json"]
     result = call("explain", house_model[0], houses, "-o", "o.csv", *options)

@@ -164,6 +164,39 @@ def test_text_for_weights_is_refused_by_name(data):
 # --------------------------------------------------------------------------- targets and weights
 
 
+@pytest.mark.parametrize("kind", [AdaCapRegressor, AdaCapClassifier])
+@pytest.mark.parametrize(
+    ("y", "match"),
+    [
+        ([[1.0]] * 59 + [[1.0, 2.0]], "row 0 has 1 and row 59 has 2"),
+        (np.ones((60, 1, 1)), r"one value per row.*shape \(60, 1, 1\)"),
+        (np.ones((60, 0)), r"one value per row.*shape \(60, 0\)"),
+        (np.array([np.longdouble("1e4000")] + [1] * 59), r"y holds a number beyond .*1e\+4000"),
+    ],
+    ids=["ragged", "three dimensions", "no target", "beyond float64"],
+)
+def test_targets_of_no_shape_or_size_are_refused_in_our_words(data, kind, y, match, recwarn):
+    with pytest.raises(ValueError, match=match):
+        kind().fit(data[0], y)
+    assert not recwarn.list
+
+
+def test_targets_with_a_list_in_a_cell_are_refused_in_our_words(data):
+    y = np.empty(60, dtype=object)
+    y[:] = [[2.0]] + [1.0] * 59
+    with pytest.raises(ValueError, match=r"must hold numbers, got list such as \[2.0\]"):
+        regressor().fit(data[0], y)
+
+
+def test_weights_of_no_shape_or_size_are_refused_by_name(data, recwarn):
+    X, y = data
+    with pytest.raises(ValueError, match=r"sample_weight must be one number.*\(60, 1, 1\)"):
+        regressor().fit(X, y, sample_weight=np.ones((60, 1, 1)))
+    with pytest.raises(ValueError, match="sample_weight contains infinity"):
+        regressor().fit(X, y, sample_weight=np.array([np.longdouble("1e4000")] + [1] * 59))
+    assert not recwarn.list
+
+
 @pytest.mark.finding("L2", before="torch._C._LinAlgError from eigh")
 @pytest.mark.parametrize("weight", [1e300, 1e-300])
 def test_weights_of_any_size_for_an_mlr_net(data, weight):

@@ -98,6 +98,11 @@ def test_a_frozen_head_is_that_of_the_best_iteration_on_its_minibatch(data):
     assert not torch.equal(solved.members_[0].group.output.weight[0], kept)
 
 
+def test_the_hold_out_to_the_letter_has_a_name(data):
+    named, frozen = (fitted(data, reading=name) for name in ("hold-out", "frozen-head"))
+    np.testing.assert_array_equal(named.predict(data.X), frozen.predict(data.X))
+
+
 def test_refit_is_what_the_presets_do(data):
     named, preset = fitted(data, reading="refit"), fitted(data)
     np.testing.assert_array_equal(named.predict(data.X), preset.predict(data.X))
@@ -118,7 +123,7 @@ def test_the_divergence_stop_keeps_an_early_iteration(data):
 
 
 def test_an_unknown_reading_is_met_with_the_nearest():
-    with pytest.raises(ValueError, match=r"Unknown reading 'holdout'\. Did you mean 'no-hold-out'"):
+    with pytest.raises(ValueError, match=r"Unknown reading 'holdout'\. Did you mean 'hold-out'"):
         make("adacap-fast-mlp", reading="holdout")
 
 

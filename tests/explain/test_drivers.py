@@ -72,6 +72,12 @@ def test_importance_of_dependent_rows_is_as_sure_as_there_are_groups(ridge):
         ridge.model.importance(X, y, groups=group[:5])
 
 
+@pytest.mark.parametrize("n", [0, 19, 21])
+def test_importance_needs_a_target_for_each_row(ridge, n):
+    with pytest.raises(ValueError, match=rf"inconsistent numbers of samples: \[20, {n}\]"):
+        ridge.model.importance(ridge.X[:20], np.zeros(n))
+
+
 def test_importance_finds_what_matters(blend):
     found = blend.model.importance(blend.X, blend.y)
     assert set(found.names[:4]) == STRONG

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from adacap import AdaCapRegressor, Architecture, lite, load
-from adacap.architectures import BACKBONES, register
+from adacap.architectures import BACKBONES
 from adacap.export import compare_onnx, to_onnx
-from adacap.layers import Activation, Dense, Gate, Residual
 
 
-@pytest.fixture
-def funnel():
+def recipe():
+    from adacap.architectures import register
+    from adacap.layers import Activation, Dense, Gate, Residual
+
     @register("funnel")
     def funnel(d_in, *, width, depth=1, activation="mish"):
         layers = (Dense(d_in, 2 * width), Gate(activation))
@@ -18,6 +19,10 @@ def funnel():
             layers += (Residual((Dense(width, width), Activation("tanh"))), Activation(activation))
         return layers
 
+
+@pytest.fixture
+def funnel(recipe):
+    recipe()
     yield "funnel"
     del BACKBONES["funnel"]
 

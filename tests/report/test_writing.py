@@ -263,8 +263,9 @@ def test_misuse_is_refused(regression, binary, tmp_path):
         build_report(case.model, case.X_test, case.y_test, X_train=case.X_train)
     with pytest.raises(ValueError, match="at least one test row"):
         build_report(case.model, case.X_test[:0], case.y_test[:0])
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples|same length|broadcast"):
-        build_report(case.model, case.X_test, case.y_test[:-1])
+    for one in (regression, binary):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            build_report(one.model, one.X_test, one.y_test[:-1])
     with pytest.raises(ValueError, match=r"classes unseen in training: \['new'\]"):
         build_report(binary.model, binary.X_test, np.full(len(binary.y_test), "new"))
 

@@ -381,6 +381,13 @@ def test_numbers_wider_than_float64_are_read_as_such(recwarn):
     assert not recwarn.list
 
 
+def test_dates_of_pandas_that_python_has_not_are_read_as_in_a_column_of_dates():
+    """Beside text a frame becomes an array of objects, and its dates become Timestamps."""
+    dates = pd.DataFrame({"day": np.array(["-0601-03-01", "2024-01-05"], dtype="datetime64[s]")})
+    expected = read_table(dates).column(0)
+    np.testing.assert_array_equal(read_table(dates.assign(t="a").to_numpy()).column(0), expected)
+
+
 def test_a_row_of_numbers_is_read_without_asking_what_frames_there_are(monkeypatch):
     """A row that is waited for: looking for frame libraries costs more than predicting it."""
     monkeypatch.setattr(tables, "read_frame", None)

@@ -75,12 +75,12 @@ def arguments(monkeypatch):
     return found
 
 
-def test_options_reach_the_runner(call, arguments):
+def test_options_reach_the_runner(call, arguments, tmp_path):
     result = call(
         "run", "--suite", "builtin-iris,builtin-diabetes", "--methods", "ridge, gbdt",
         "--splits", "3", "--seeds", "2", "--jobs", "5", "--threads", "4", "--engine", "ray",
         "--address", "auto", "--store", "x.sqlite", "--time-limit", "9.5", "--retries", "0",
-        "--data", "somewhere", "--plugin", "a.py", "--plugin", "b.py", "--raw-target",
+        "--data", str(tmp_path), "--plugin", "a.py", "--plugin", "b.py", "--raw-target",
         "--retry-failed",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -88,7 +88,7 @@ def test_options_reach_the_runner(call, arguments):
     assert arguments == {
         "methods": ["ridge", "gbdt"], "splits": range(3), "seeds": range(2), "n_jobs": 5,
         "threads": 4, "engine": "ray", "address": "auto", "store": Path("x.sqlite"),
-        "time_limit": 9.5, "retries": 0, "folder": Path("somewhere"), "retry_failed": True,
+        "time_limit": 9.5, "retries": 0, "folder": tmp_path, "retry_failed": True,
         "plugins": [Path("a.py"), Path("b.py")], "raw_target": True, "progress": True,
     }  # fmt: skip
 

@@ -4,6 +4,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from adacap_bench.cli import bench, data, reproduce
+from adacap_bench.store import Store
 
 # Arguments that name a file which is not there, for every command that takes one.
 MISSING = {
@@ -46,6 +47,32 @@ def test_a_folder_in_place_of_a_file_is_a_wrong_command_line(tmp_path, monkeypat
     run = ["run", "--suite", "builtin-iris", "--methods", "ridge", "--store", "no.folder"]
     assert ends_so(bench.app, run)
     assert ends_so(reproduce.app, ["c5", "--quick", "--store", "no.folder"])
+
+
+def test_a_folder_of_data_must_be_there(tmp_path, monkeypatch):
+    """It was passed over in silence, and the data were looked for elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    run = ["run", "--suite", "builtin-iris", "--methods", "ridge", "--data", "no.folder"]
+    assert ends_so(bench.app, run)
+    assert ends_so(reproduce.app, ["c8", "--quick", "--data", "no.folder"])
+    for command in (["list"], ["show", "paper-1"], ["verify", "paper-1"]):
+        assert ends_so(data.app, [*command, "--folder", "no.folder"]), command
+
+
+def test_places_to_write_to_are_checked_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("adacap_bench.cli.reproduce._run_all", None)  # not reached
+    (tmp_path / "no.file").write_bytes(b"\xff")
+    (tmp_path / "no.folder").mkdir()
+    (tmp_path / "no.marks").write_text("a page", encoding="utf-8")
+    assert ends_so(reproduce.app, ["c4", "-o", "no.file"])
+    for option, place in (
+        ("--page", "no.folder"), ("--readme", "no.readme"),
+        ("--readme", "no.file"), ("--readme", "no.marks"),
+    ):  # fmt: skip
+        assert ends_so(reproduce.app, ["c4", "-o", "out", option, place]), (option, place)
+    Store("s.sqlite").close()
+    assert ends_so(bench.app, ["report", "s.sqlite", "--tables", "no.file"])
 
 
 def test_a_value_error_of_the_work_is_a_failure(tmp_path, monkeypatch):

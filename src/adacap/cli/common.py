@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_SEED",
-    "AsJson", "DateFormat", "Decimal", "Encoding", "Force", "GroupColumn", "Keep", "KeyFile",
-    "Separator", "TimeColumn", "UsageError", "Weight",
+    "AsJson", "DateFormat", "Decimal", "Encoding", "EscapeFormulas", "Force", "GroupColumn",
+    "Keep", "KeyFile", "Separator", "TimeColumn", "UsageError", "Weight",
     "command", "counted", "exit_code", "note", "number", "plus_minus", "print_json", "print_table",
     "refuse_same", "say", "shares", "size_of", "split_names", "text_options",
 ]  # fmt: skip
@@ -32,6 +32,13 @@ __all__ = [
 LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="In text files, put ' before text that a spreadsheet would run as a formula.",
+    ),
+]
 Weight = Annotated[
     str | None,
     typer.Option("--weight", help="Column of row weights; it is not learned from."),

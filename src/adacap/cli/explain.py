@@ -13,6 +13,7 @@ from adacap.cli.common import (
     DateFormat,
     Decimal,
     Encoding,
+    EscapeFormulas,
     Force,
     KeyFile,
     Separator,
@@ -61,6 +62,7 @@ def explain(
         int, typer.Option(min=4, help="Orders of the columns per row, where it is sampled.")
     ] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
+    escape_formulas: EscapeFormulas = False,
     key_file: KeyFile = None,
     force: Force = False,
     separator: Separator = None,
@@ -92,7 +94,7 @@ def explain(
     parts.start(False)
     try:
         job.run(parts)
-        n_rows = parts.finish(force)
+        n_rows = parts.finish(force, escape_formulas=escape_formulas)
     except BaseException:
         parts.discard()
         raise

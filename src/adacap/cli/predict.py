@@ -14,6 +14,7 @@ from adacap.cli.common import (
     DateFormat,
     Decimal,
     Encoding,
+    EscapeFormulas,
     Force,
     KeyFile,
     Separator,
@@ -73,13 +74,7 @@ def predict(
         float | None,
         typer.Option(min=0.1, help="Seconds to predict for; continue later with --resume."),
     ] = None,
-    escape_formulas: Annotated[
-        bool,
-        typer.Option(
-            "--escape-formulas",
-            help="In text files, put ' before text that a spreadsheet would run as a formula.",
-        ),
-    ] = False,
+    escape_formulas: EscapeFormulas = False,
     batch_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows at a time.", show_default="32768")
     ] = None,

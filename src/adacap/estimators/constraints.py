@@ -68,7 +68,9 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    if isinstance(value, int):  # of any size; float64 has a largest
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, Real)
 
 
 def _is_positive(value: Any) -> bool:

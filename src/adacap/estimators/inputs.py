@@ -17,7 +17,7 @@ from torch import Tensor
 from adacap._typing import Floats
 from adacap.core.lambda_init import lambda_grid
 from adacap.estimators.encoder import TableEncoder
-from adacap.tables.columns import values_by_row
+from adacap.tables.columns import narrowed, values_by_row
 from adacap.tables.table import Table, read_table
 
 __all__ = [
@@ -52,8 +52,9 @@ def row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         if given.ndim == 0 or given.dtype.kind in "cmM":
             what = reprlib.repr(given.item()) if given.ndim == 0 else str(given.dtype)
             raise TypeError(f"got {what}")
-        with np.errstate(over="ignore"):  # of numbers that only a longdouble holds
-            numbers = given.astype(np.float64)
+        if given.ndim > 2:
+            raise TypeError(f"got an array of shape {given.shape}")
+        numbers = narrowed(given).astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must be one number per row: {error}.") from error
     weight: Floats = _check_sample_weight(numbers, np.empty((n_rows, 1)), dtype=np.float64)

@@ -148,6 +148,7 @@ def refuse_unknown(owner: str, overrides: Mapping[str, Any], known: Iterable[str
 
 READINGS: dict[str, dict[str, Any]] = {
     # Which rows train the net, and which solve its output layer.
+    "hold-out": {"refit": "none"},
     "frozen-head": {"refit": "none"},
     "solved-head": {"refit": "head"},
     "refit": {"refit": "net"},
@@ -162,9 +163,10 @@ READINGS: dict[str, dict[str, Any]] = {
 }
 """Readings by name, as overrides of :func:`adacap.make`.
 
-``"frozen-head"``
-    A hold-out chooses the iteration, whose output layer is kept as it was solved on its minibatch:
-    "set once and for all using the minibatch" (eq. 6).
+``"hold-out"``, ``"frozen-head"``
+    The text to the letter: a fifth of the rows is held out and trains nothing. It chooses the
+    iteration, whose output layer is kept as it was solved on its minibatch: "set once and for all
+    using the minibatch" (eq. 6).
 ``"solved-head"``
     The same net, with its output layer solved again on all rows.
 ``"refit"``

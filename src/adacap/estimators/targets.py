@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_array, column_or_1d
 from adacap._typing import Floats, Index
 from adacap.estimators.transforms import TargetTransform
 from adacap.exceptions import NumericalWarning, warn_caller
-from adacap.tables.columns import ROUNDING, is_missing, read_column, unmasked, values_by_row
+from adacap.tables.columns import (
+    ROUNDING,
+    is_missing,
+    narrowed,
+    read_column,
+    unmasked,
+    values_by_row,
+)
 from adacap.tables.readings import find_reading
 
 __all__ = ["ClassCodec", "RegressionCodec"]
@@ -85,9 +92,7 @@ class RegressionCodec:
                 "This estimator requires y to be passed, but the target y is None: give one value "
                 "per row."
             )
-        y = values_by_row(_plain(y), "y")
-        if y.ndim == 0:
-            raise ValueError(f"y must hold one value per row, got {reprlib.repr(y.item())}.")
+        y = _as_array(y)
         if y.dtype.kind in "mM":
             raise TypeError(
                 f"A regression target must hold numbers, got {y.dtype}. Convert y, for example to "
@@ -96,29 +101,27 @@ class RegressionCodec:
         if y.dtype.kind in "USO":
             y = _numbers_of(y)
         try:
-            with np.errstate(over="ignore"):  # of numbers that only a longdouble holds
-                values: Floats = check_array(
-                    y,
-                    ensure_2d=False,
-                    dtype=np.float64,
-                    input_name="y",
-                    ensure_min_samples=0,
-                    ensure_all_finite=False,
-                )
+            values: Floats = check_array(
+                y,
+                ensure_2d=False,
+                dtype=np.float64,
+                input_name="y",
+                ensure_min_samples=0,
+                ensure_all_finite=False,
+            )
         except OverflowError as error:
             raise ValueError(f"y holds a number beyond ±1.8e308: {error}. Rescale it.") from error
         except TypeError as error:
             raise TypeError(f"y must hold numbers: {error}.") from error
         except ValueError as error:
-            text = next((cell for cell in y.flat if isinstance(cell, str)), None)
-            if text is None:
+            odd = next((cell for cell in y.flat if isinstance(cell, str | Sequence)), None)
+            if odd is None:
                 raise
+            what = "text" if isinstance(odd, str) else type(odd).__name__
             raise ValueError(
-                f"A regression target must hold numbers, got text such as {text!r:.60}. Convert it "
-                "to numbers, or leave out that column of y."
+                f"A regression target must hold numbers, got {what} such as {odd!r:.60}. Convert "
+                "it to numbers, or leave out that column of y."
             ) from error
-        if y.dtype == np.longdouble and (beyond := np.isinf(values) & np.isfinite(y)).any():
-            raise ValueError(f"y holds a number beyond ±1.8e308: {y[beyond][0]!s}. Rescale it.")
         _refuse_missing(~np.isfinite(values))
         return values
 
@@ -256,7 +259,7 @@ class ClassCodec:
                 "This estimator requires y to be passed, but the target y is None: give one label "
                 "per row."
             )
-        values = column_or_1d(values_by_row(_plain(y), "y"), warn=True)
+        values = column_or_1d(_as_array(y), warn=True)
         if values.dtype.kind == "f":
             _refuse_missing(~np.isfinite(values))
         elif values.dtype == object:
@@ -318,6 +321,22 @@ class ClassCodec:
         shifted = np.exp(output - output.max(1, keepdims=True))
         shares: Floats = shifted / shifted.sum(1, keepdims=True)
         return shares
+
+
+def _as_array(y: Any) -> npt.NDArray[Any]:
+    """Targets as an array of one or two dimensions, in no wider numbers than float64."""
+    values = values_by_row(_plain(y), "y")
+    if values.ndim == 0:
+        raise ValueError(f"y must hold one value per row, got {reprlib.repr(values.item())}.")
+    if values.ndim > 2 or 0 in values.shape[1:]:
+        raise ValueError(
+            "y must hold one value per row, or one per target in each row, got an array of shape "
+            f"{values.shape}."
+        )
+    found = narrowed(values)
+    if found is not values and (beyond := np.isinf(found) & np.isfinite(values)).any():
+        raise ValueError(f"y holds a number beyond ±1.8e308: {values[beyond][0]!s}. Rescale it.")
+    return found
 
 
 def _plain(y: Any) -> Any:

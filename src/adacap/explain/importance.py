@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length
 
 from adacap._typing import Floats
 from adacap.estimators.dependence import read_dependence
@@ -107,6 +108,7 @@ def permutation_importance(
         raise ValueError(f"n_repeats must be at least 1, got {n_repeats}.")
     rng = np.random.default_rng(random_state)
     encoded, coded = evaluator.encode(X), estimator.codec_.encode(y)
+    check_consistent_length(encoded, coded)
     rows = rng.permutation(len(coded))[:max_rows]
     found = read_dependence(groups, None, len(coded))
     unit = rows if found is None else found.take(rows).group  # what is independent

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn import metrics
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from adacap._typing import Floats
 from adacap.comparison import baselines, score_shares
@@ -190,6 +190,7 @@ def _shares(model: Any, test: npt.NDArray[Any], codec: ClassCodec) -> Floats:
 
 
 def _scored(method: str, codec: Any, y: Any, output: Floats, seconds: float) -> MethodScores:
+    check_consistent_length(output, y)
     if isinstance(codec, ClassCodec):
         return MethodScores(method, *_class_scores(codec, codec.check(y), output), seconds)
     actual = codec.numbers(codec.check(y))

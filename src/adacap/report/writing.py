@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from adacap.estimators.targets import ClassCodec
 from adacap.explain.effects import effects
@@ -94,7 +94,6 @@ def build_report(
     about.check(estimator.provenance_.n_rows, len(y_test))
     codec.encode(y_test)  # refuses classes or targets that training did not have
     own = model_scores(scorer, X_test, y_test)
-    check_consistent_length(own.losses, y_test)
     baselines = []
     if X_train is not None:
         baselines = baseline_scores(

@@ -256,7 +256,12 @@ def _timestamp(value: dt.date | np.datetime64) -> float:
         return float(_seconds(np.asarray(value - np.datetime64(0, "s"))))
     if not isinstance(value, dt.datetime):
         value = dt.datetime.combine(value, dt.time())
-    return (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp()
+    try:
+        return (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp()
+    except ValueError:  # a date of pandas outside Python's years 1 to 9999
+        if not hasattr(value, "asm8"):
+            raise
+        return _timestamp(value.asm8)
 
 
 def _categorical(values: Array) -> Column:

@@ -10,7 +10,7 @@ import typer
 
 from adacap.cli.common import AsJson, command, print_table
 from adacap.exceptions import UsageError
-from adacap_bench.cli import options
+from adacap_bench.cli import folder_to_read, folder_to_write, options
 
 if TYPE_CHECKING:
     from adacap_bench.plan import Skipped
@@ -80,7 +80,7 @@ def run(
         raw_target=raw_target,
         retry_failed=retry_failed,
         address=address,
-        folder=data,
+        folder=folder_to_read(data),
         plugins=plugin or [],
         progress=True,
     )
@@ -236,7 +236,7 @@ def report(
         store,
         output,
         title=title,
-        tables_dir=tables,
+        tables_dir=None if tables is None else folder_to_write(tables),
         suite=suite,
         force=force,
         allow_missing=not complete,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adacap.cli.common import UsageError, command, print_table
-from adacap_bench.cli import options
+from adacap_bench.cli import folder_to_read, options
 
 if TYPE_CHECKING:
     from adacap.progress import Steps
@@ -43,6 +43,7 @@ def list_(suite: Suites = None, folder: Folder = None, as_json: AsJson = False) 
     """List the tasks and whether their data are present."""
     from adacap_bench.datasets import SUITES, catalogue, find_tasks
 
+    folder_to_read(folder)
     tasks = find_tasks(suite) if suite else tuple(catalogue().values())
     rows = _list_tasks(tasks, folder, as_json)
     if as_json:
@@ -89,6 +90,7 @@ def show(
     from adacap_bench.datasets import find_task, load_table
     from adacap_bench.datasets.places import how_to_get
 
+    folder_to_read(folder)
     if several := _several_of(key):
         _list_tasks(several, folder, as_json)
         return
@@ -165,6 +167,7 @@ def verify(
     from adacap_bench.datasets import catalogue, find_tasks
     from adacap_bench.verify import verify_mnist, verify_task
 
+    folder_to_read(folder)
     names = [*(keys or []), *(suite or [])]
     tasks = find_tasks(name for name in names if name != _MNIST) if names else catalogue().values()
     verdicts = [verify_task(task, folder) for task in tasks]

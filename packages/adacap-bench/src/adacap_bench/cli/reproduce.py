@@ -12,7 +12,7 @@ import typer
 
 from adacap.cli.common import AsJson, UsageError, command, print_table
 from adacap.exceptions import suggest
-from adacap_bench.cli import options
+from adacap_bench.cli import folder_to_read, folder_to_write, options
 
 if TYPE_CHECKING:
     from adacap_bench.reproduce import Evidence, Item, Machine
@@ -104,11 +104,13 @@ def reproduce(
     failed = 0
     if what == ["ledger"]:
         _refuse_empty(output)
+        _check_pages(ledger, readme)
     else:
-        output.mkdir(parents=True, exist_ok=True)
+        folder_to_write(output)
+        _check_pages(ledger, readme)  # before hours of work
         machine = Machine(
             state or output / "state.sqlite", store, engine,
-            options.at_once(jobs, threads), threads, address, data,
+            options.at_once(jobs, threads), threads, address, folder_to_read(data),
             progress=not as_json, deadline=_deadline(time_limit, max_hours),
             job_limit=job_limit, retry_failed=retry_failed,
         )  # fmt: skip
@@ -121,6 +123,23 @@ def reproduce(
     if not as_json:
         typer.echo(f"Ledger: {ledger}")
     raise typer.Exit(int(failed > 0))
+
+
+def _check_pages(ledger: Path, readme: Path | None) -> None:
+    from adacap.files import check_writable
+    from adacap_bench.reproduce.ledger import with_paragraph
+
+    check_writable(ledger, force=True)
+    if readme is None:
+        return
+    if not readme.is_file():
+        raise UsageError(f"There is no file {readme}.")
+    try:
+        with_paragraph(readme.read_text(encoding="utf-8"), "")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{readme} is not text in UTF-8.") from error
+    except ValueError as error:
+        raise UsageError(f"{readme}: {error}") from error
 
 
 def _refuse_empty(folder: Path) -> None:
