@@ -134,7 +134,7 @@ findings: $(TEST) ## each finding of the trust attack, its tests and their resul
 fuzz: fuzz-models fuzz-tables fuzz-stores fuzz-cli fuzz-checkpoints ## all fuzzers
 
 fuzz-tables: $(TEST) ## 50,000 damaged and odd input tables
-	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/tables.py --cases 50000 --seconds 7200 --memory-mb 1500
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/tables.py --cases 50000 --seconds 7200 --case-seconds 60 --memory-mb 1500
 
 fuzz-stores: $(TEST) ## 20,000 damaged results stores
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/stores.py --cases 20000 --seconds 3600

@@ -120,7 +120,7 @@ def test_a_missing_or_infinite_value_is_counted(y):
         (["a", "b"], ValueError, "must hold numbers, got text such as 'a'. Convert it to numbers"),
         (pl.Series(["a", "b"]), ValueError, "or use AdaCapClassifier for classes"),
         (np.zeros((2, 2, 2)), ValueError, "array of shape"),
-        (np.zeros((2, 0)), ValueError, r"0 feature\(s\)"),
+        (np.zeros((2, 0)), ValueError, "array of shape"),
         ([1j, 2j], ValueError, "Complex data not supported"),
         (1.0, ValueError, "y must hold one value per row, got 1.0"),
     ],

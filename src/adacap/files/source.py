@@ -356,22 +356,26 @@ class _Kept:
         self._tables: list[Any] = []
         self._keys: list[npt.NDArray[np.float64]] = []
         self._numbers: list[npt.NDArray[np.int64]] = []
+        self._n_rows = self._n_bytes = 0  # of the tables: to add them up again takes long
         self._bound = np.inf  # no row of a larger key can stay
 
     def add(self, batch: Any, keys: npt.NDArray[np.float64], first: int) -> None:
         use = keys < self._bound
+        if not use.any():
+            return
+        table = batch if use.all() else batch.filter(need_arrow().array(use))
         self._numbers.append(first + np.flatnonzero(use).astype(np.int64))
-        self._tables.append(batch if use.all() else batch.filter(need_arrow().array(use)))
+        self._tables.append(table)
         self._keys.append(keys[use])
-        if sum(map(len, self._keys)) > 1.5 * self.most + 1:
+        self._n_rows += table.num_rows
+        self._n_bytes += table.nbytes
+        if self._n_rows > 1.5 * self.most + 1:
             self._shrink()
 
     def limit_bytes(self, most_bytes: int) -> None:
         """Keep fewer rows from now on if these take too much memory."""
-        n_kept = sum(map(len, self._keys))
-        n_bytes = sum(table.nbytes for table in self._tables)
-        if n_bytes > 1.5 * most_bytes:
-            self.most = max(1, min(self.most, int(n_kept * most_bytes / n_bytes)))
+        if self._n_bytes > 1.5 * most_bytes:
+            self.most = max(1, min(self.most, int(self._n_rows * most_bytes / self._n_bytes)))
             self._shrink()
 
     def _shrink(self) -> None:
@@ -384,6 +388,7 @@ class _Kept:
         table = pa.concat_tables(self._tables, promote_options="permissive")
         self._tables, self._keys = [table.filter(pa.array(use))], [keys[use]]
         self._numbers = [np.concatenate(self._numbers)[use]]
+        self._n_rows, self._n_bytes = self._tables[0].num_rows, self._tables[0].nbytes
 
     def table(self) -> tuple[Any, npt.NDArray[np.int64]]:
         """The rows and their numbers."""
