@@ -19,12 +19,13 @@ from adacap._version import __version__
 from adacap.cli.advise import advise
 from adacap.cli.calibrate import calibrate
 from adacap.cli.check import check
-from adacap.cli.common import AsJson, Force, command, print_json
+from adacap.cli.common import command, print_json
 from adacap.cli.evaluate import evaluate
 from adacap.cli.explain import explain
 from adacap.cli.export import export
 from adacap.cli.fit import fit
 from adacap.cli.inspect import inspect
+from adacap.cli.options import AsJson, Force
 from adacap.cli.predict import predict
 
 __all__ = ["main"]

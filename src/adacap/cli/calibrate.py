@@ -7,23 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    Force,
-    KeyFile,
-    Separator,
-    UsageError,
-    Weight,
-    command,
-    counted,
-    print_json,
-    refuse_same,
-    say,
-    text_options,
-)
+from adacap.cli.common import UsageError, command, print_json, say
+from adacap.cli.options import AsJson, Force, KeyFile, Model, TextFile, Weight, refuse_same
+from adacap.text import counted
 
 if TYPE_CHECKING:
     from adacap.files import TextOptions
@@ -33,8 +19,9 @@ __all__ = ["calibrate"]
 
 @command
 def calibrate(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: Model,
     data: Annotated[Path, typer.Argument(help="Table of fresh rows, with the target.")],
+    *,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; by default MODEL itself is replaced."),
@@ -50,10 +37,7 @@ def calibrate(
     weight: Weight = None,
     key_file: KeyFile = None,
     force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
+    text: TextFile,
     as_json: AsJson = False,
 ) -> None:
     """Compute errors on fresh rows, so that intervals have guaranteed coverage.
@@ -74,8 +58,7 @@ def calibrate(
     key = read_key(key_file)
     if key is None and read(model).comment:
         raise UsageError(f"{model} is signed. Give its key, to sign it again: --key-file FILE.")
-    text = text_options(separator, decimal, encoding, date_format)
-    rows = _rows(estimator, data, target or [], group, weight, text)
+    rows = _rows(estimator, data, target or [], group, weight, text.read())
     y, groups = rows.y, rows.groups
     estimator.calibrate(rows.X, y, groups=groups, sample_weight=rows.weight)
     estimator.save(place, force=force or output is None, key=key)
@@ -144,8 +127,7 @@ def _rows(
     kinds = {**file_kinds(estimator, columns, has_format), **_target_kinds(estimator, names)}
     kinds |= {} if weight is None else {weight: "numeric"}
     wanted = dict.fromkeys(name for name in (*columns, *names, group, weight) if name is not None)
-    batches = source.batches(list(wanted), kinds=kinds)
-    tables = [_table(batch) for batch in batches]
+    tables = list(source.batches(list(wanted), kinds=kinds))
     if not tables:
         raise FileError(f"{data} has no rows.")
     table = pa.concat_tables(tables)
@@ -168,9 +150,3 @@ def _target_kinds(estimator: Any, names: list[str]) -> dict[str, str]:
     kinds = {"b": "boolean", "i": "numeric", "u": "numeric", "f": "numeric"}
     kind = None if labels is None else kinds.get(labels.dtype.kind)
     return {} if kind is None else dict.fromkeys(names, kind)
-
-
-def _table(batch: Any) -> Any:
-    import pyarrow as pa
-
-    return batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])

@@ -10,38 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
+from adacap.cli.options import (
     LARGEST_SEED,
     AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    GroupColumn,
-    Keep,
-    Separator,
-    TimeColumn,
-    UsageError,
-    Weight,
-    command,
-    counted,
-    note,
-    number,
-    plus_minus,
-    print_json,
-    print_table,
-    say,
-    text_options,
-)
-from adacap.cli.fit import (
     Data,
+    DependentRows,
     Drop,
     MaxRows,
     Members,
     MethodOption,
+    OneTarget,
     TargetTransform,
     TaskOption,
+    TextFile,
+    Weight,
 )
 from adacap.progress import Steps
+from adacap.text import counted, number, plus_minus
 
 if TYPE_CHECKING:
     from adacap.cli.tables import Loaded
@@ -57,7 +43,8 @@ _AGAINST = {"regression": "ridge,rf", "classification": "logreg,rf"}  # a linear
 @command
 def evaluate(
     data: Data,
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    target: OneTarget,
+    *,
     against: Annotated[
         str | None,
         typer.Option(
@@ -78,15 +65,10 @@ def evaluate(
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
-    group: GroupColumn = None,
-    time_column: TimeColumn = None,
-    keep: Keep = None,
+    dependence: DependentRows,
     max_rows: MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the first split.")] = 0,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
+    text: TextFile,
     as_json: AsJson = False,
 ) -> None:
     """Compare AdaCap with other methods on repeated splits.
@@ -97,10 +79,9 @@ def evaluate(
     from adacap.comparison import ComparisonInterrupted, compare
 
     start = time.perf_counter()
-    text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, method, drop=drop or [], max_rows=max_rows or _MOST_ROWS,
-        seed=seed, text=text, weight=weight, group=group, time=time_column, keep=keep,
+        data, target, task, method, drop=drop, max_rows=max_rows or _MOST_ROWS, seed=seed,
+        text=text, weight=weight, dependence=dependence,
     )  # fmt: skip
     for line in loaded.notes:
         note(line)

@@ -8,27 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
+from adacap.cli.options import (
     AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
     Force,
+    IdColumns,
     KeyFile,
-    Separator,
-    UsageError,
-    command,
-    counted,
-    note,
-    number,
-    print_json,
-    print_table,
+    Model,
+    NewData,
+    TextFile,
     refuse_same,
-    say,
-    size_of,
-    text_options,
 )
 from adacap.cli.predict import PredictionJob
+from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
     from adacap.files import TextOptions
@@ -41,21 +33,20 @@ _MOST_BACKGROUND = 2000  # rows read, of which some are drawn
 
 @command
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
-    data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
+    model: Model,
+    data: NewData,
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", help="File to write: .csv, .tsv, .parquet, .feather, .xlsx."
         ),
     ],
+    *,
     rows_from: Annotated[
         Path | None,
         typer.Option(help="Table to compare with, such as that of fit.", show_default="DATA"),
     ] = None,
-    id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
-    ] = None,
+    id_columns: IdColumns = None,
     method: Annotated[str, typer.Option(help="auto, exact or permutation.")] = "auto",
     permutations: Annotated[
         int, typer.Option(min=4, help="Orders of the columns per row, where it is sampled.")
@@ -63,10 +54,7 @@ def explain(
     seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
     key_file: KeyFile = None,
     force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
+    text: TextFile,
     as_json: AsJson = False,
 ) -> None:
     """Say what each column adds to each prediction: Shapley values.
@@ -84,9 +72,8 @@ def explain(
     output_format(output)
     if method not in ("auto", "exact", "permutation"):
         raise UsageError(f"--method is auto, exact or permutation, got {method!r}.")
-    text = text_options(separator, decimal, encoding, date_format)
     options = {"method": method, "n_permutations": permutations, "random_state": seed}
-    job = _Explaining(model, data, rows_from, text, options, key_file)
+    job = _Explaining(model, data, rows_from, text.read(), options, key_file)
     job.keep(id_columns or [], False)
     parts = job.parts(output, _BATCH_ROWS)
     parts.start(False)

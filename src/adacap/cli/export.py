@@ -7,19 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    Force,
-    KeyFile,
-    UsageError,
-    command,
-    note,
-    print_json,
-    refuse_same,
-    say,
-    shares,
-    size_of,
-)
+from adacap.cli.common import UsageError, command, note, print_json, say
+from adacap.cli.options import AsJson, Force, KeyFile, Model, refuse_same, shares
+from adacap.text import size_of
 
 __all__ = ["export"]
 
@@ -29,7 +19,7 @@ _MOST_ROWS = 10_000  # of the user's table, to check on
 
 @command
 def export(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: Model,
     onnx: Annotated[Path, typer.Option(help="ONNX file to write.")],
     data: Annotated[
         Path | None, typer.Option(help="Table to check on; synthetic rows by default.")

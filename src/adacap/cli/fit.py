@@ -13,30 +13,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
+from adacap.cli.options import (
     AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
+    Data,
+    DependentRows,
+    Drop,
     Force,
-    GroupColumn,
-    Keep,
     KeyFile,
-    Separator,
-    TimeColumn,
-    UsageError,
+    MaxRows,
+    Members,
+    MethodOption,
+    TargetTransform,
+    TaskOption,
+    TextFile,
     Weight,
-    command,
-    counted,
-    note,
-    number,
-    print_json,
-    print_table,
     refuse_same,
-    say,
-    size_of,
-    text_options,
 )
+from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
     from adacap.cli.tables import Loaded
@@ -44,56 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 _COVERAGE = 0.9  # of the intervals that the test part judges
-
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="CSV, TSV, Parquet (file or folder), Feather, Excel, JSON lines; also .gz, .zip; - for"
-        " standard input."
-    ),
-]
-TargetOption = Annotated[
-    str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
-]
-TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
-MethodOption = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        help="A preset of adacap.make, or members to blend, such as kernel,boosting.",
-        show_default="a blend",
-    ),
-]
-Members = Annotated[
-    int | None,
-    typer.Option(
-        "--n-estimators",
-        min=1,
-        show_default="5",
-        help="Folds of a blend named by --method; else nets alone, one per fold.",
-    ),
-]
-TargetTransform = Annotated[
-    str | None,
-    typer.Option(help="Of a skewed target: log, yeo-johnson, none, or auto, found out of fold.",
-                 show_default="none"),
-]  # fmt: skip
-Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")]
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="File for the work done so far: the same command resumes from it after a crash. "
-        "Removed when the model is saved."
-    ),
-]
-CheckpointEvery = Annotated[
-    float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
-]
-MaxRows = Annotated[
-    int | None,
-    typer.Option(min=2, help="Rows to draw from a larger table.",
-                 show_default="what training can see"),
-]  # fmt: skip
 
 
 @dataclass
@@ -115,7 +59,10 @@ class FitOutcome:
 @command
 def fit(
     data: Data,
-    target: TargetOption,
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
+    ],
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path(
         "model.adacap"
     ),
@@ -133,9 +80,7 @@ def fit(
     ] = None,
     drop: Drop = None,
     weight: Weight = None,
-    group: GroupColumn = None,
-    time_column: TimeColumn = None,
-    keep: Keep = None,
+    dependence: DependentRows,
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
     ] = 0.2,
@@ -144,14 +89,19 @@ def fit(
     ] = True,
     max_rows: MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
-    checkpoint: CheckpointOption = None,
-    checkpoint_every: CheckpointEvery = 10.0,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the work done so far: the same command resumes from it after a crash. "
+            "Removed when the model is saved."
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
+    ] = 10.0,
     key_file: KeyFile = None,
     force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
+    text: TextFile,
     as_json: AsJson = False,
 ) -> None:
     """Train a model on a table and save it.
@@ -177,10 +127,9 @@ def fit(
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
     if checkpoint is not None:
         check_writable(checkpoint, force=True)
-    text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
-        weight=weight, group=group, time=time_column, keep=keep,
+        data, target, task, method, drop=drop, max_rows=max_rows, seed=seed, text=text,
+        weight=weight, dependence=dependence,
     )  # fmt: skip
     _say_rows(loaded, as_json)
     _say_columns(loaded, method, target_transform, seed, as_json)

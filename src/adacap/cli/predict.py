@@ -9,40 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    Force,
-    KeyFile,
-    Separator,
-    UsageError,
-    command,
-    counted,
-    note,
-    print_json,
-    refuse_same,
-    say,
-    shares,
-    size_of,
-    split_names,
-    text_options,
-)
+from adacap.cli.common import UsageError, command, note, print_json, say
 from adacap.cli.loading import Asked, file_kinds, find_columns, load_model, output_columns
+from adacap.cli.options import (
+    AsJson,
+    Force,
+    IdColumns,
+    KeyFile,
+    Model,
+    NewData,
+    TextFile,
+    refuse_same,
+    shares,
+    split_names,
+)
+from adacap.text import counted, size_of
 
 if TYPE_CHECKING:
     from adacap.files import Parts, Source, TextOptions
 
-__all__ = ["Model", "PredictionJob", "as_matrix", "predict"]
-
-Model = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
+__all__ = ["PredictionJob", "as_matrix", "predict"]
 
 
 @command
 def predict(
     model: Model,
-    data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
+    data: NewData,
     output: Annotated[
         Path,
         typer.Option(
@@ -51,6 +43,7 @@ def predict(
             help="File to write: .csv, .tsv, .parquet, .feather, .xlsx; - for standard output.",
         ),
     ],
+    *,
     interval: Annotated[
         str | None,
         typer.Option(help="Coverage of intervals, such as 0.9 or 0.5,0.9; regression only."),
@@ -62,9 +55,7 @@ def predict(
         str | None,
         typer.Option("--set", help="Coverage of sets of classes, such as 0.9; classes only."),
     ] = None,
-    id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
-    ] = None,
+    id_columns: IdColumns = None,
     keep_columns: Annotated[
         bool, typer.Option("--keep-columns", help="Keep all columns of the table.")
     ] = False,
@@ -85,10 +76,7 @@ def predict(
     ] = None,
     key_file: KeyFile = None,
     force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
+    text: TextFile,
     as_json: AsJson = False,
 ) -> None:
     """Predict the rows of a table, in their order, at constant memory.
@@ -117,8 +105,7 @@ def predict(
         tuple(shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
         tuple(shares(sets, "--set", "0.9")),
     )
-    text = text_options(separator, decimal, encoding, date_format)
-    job = PredictionJob(model, data, asked, text, key_file)
+    job = PredictionJob(model, data, asked, text.read(), key_file)
     job.keep(id_columns or [], keep_columns)
     parts = job.parts(output, batch_rows)
     parts.start(resume)
