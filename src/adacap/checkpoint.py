@@ -78,10 +78,7 @@ class Packed(NamedTuple):
 def pack(value: Any) -> Packed:
     """Copy a value that is made of dictionaries, lists, tuples, tensors, numbers and text.
 
-    Raises
-    ------
-    TypeError
-        If there is anything else in it.
+    Refuses anything else.
 
     Examples
     --------
@@ -183,10 +180,7 @@ def begins_as_one(path: Path) -> bool:
 def read(path: Path) -> dict[str, Part]:
     """Parts of a file.
 
-    Raises
-    ------
-    BadCheckpoint
-        If it is damaged, or of a version that is not known.
+    Refuses one that is damaged or of a version that is not known.
     """
     content = path.read_bytes()
     try:
@@ -299,13 +293,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Checkpoint | None) -> Checkpoint | None:
-        """What ``fit`` was given, opened: a path, a checkpoint or nothing.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """What ``fit`` was given, opened: a path, a checkpoint or nothing."""
         from adacap.files import check_writable
 
         if given is None:
@@ -349,16 +337,8 @@ class Checkpoint:
     def begin(self, fingerprint: Mapping[str, str], seeds: Sequence[int]) -> float:
         """Load what is there, if it belongs to the same fit.
 
-        Parameters
-        ----------
-        fingerprint : mapping of str to str
-            What the outcome of the fit depends on, each with its value.
-        seeds : sequence of int
-
-        Returns
-        -------
-        float
-            Seconds spent before; 0 for a fit that starts over.
+        ``fingerprint`` is what the outcome of the fit depends on, each with its value. Returns the
+        seconds spent before: 0 for a fit that starts over.
         """
         old = self._parts.get(self.part)
         if old is not None and (others := _differ(old["fingerprint"], fingerprint)):
@@ -402,13 +382,7 @@ class Checkpoint:
         return time.perf_counter() - self._written >= self.every_seconds
 
     def put(self, key: str, value: Any, *, now: bool = False) -> None:
-        """Keep a piece of work, and write the file if it is time to or has to be now.
-
-        Raises
-        ------
-        TypeError
-            If a file cannot hold it.
-        """
+        """Keep a piece of work, and write the file if it is time to or has to be now."""
         packed = pack(value)
         with self._lock:
             self._parts[self.part]["units"][key] = packed

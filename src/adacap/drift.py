@@ -158,17 +158,10 @@ class Shift(NamedTuple):
 def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shift:
     """Kolmogorov–Smirnov test against stored quantiles.
 
-    The largest gap is searched at the stored values only, where the training shares are exact.
-    It is never larger than the gap over all values, so the p-value is never too small.
-
-    Parameters
-    ----------
-    grid, below : ndarrays of shape (q,)
-        Values, and the share of training cells at most as large.
-    n : float
-        Training cells.
-    values : ndarray of shape (m,)
-        New cells, without missing ones.
+    The largest gap is searched at the stored values only, where the training shares are exact. It
+    is never larger than the gap over all values, so the p-value is never too small. ``below`` is
+    the share of the ``n`` training cells that are at most as large as each value of ``grid``;
+    ``values`` are new cells, without missing ones.
 
     Examples
     --------
@@ -192,12 +185,8 @@ def _both(n: float, m: float) -> float:
 def level_test(before: Floats, now: Floats) -> Shift:
     """χ² test of frequencies of levels; the size is the population stability index.
 
-    Levels of few rows are counted together, so that χ² holds.
-
-    Parameters
-    ----------
-    before, now : ndarrays of shape (n_levels,)
-        Rows of each level.
+    Levels of few rows are counted together, so that χ² holds. ``before`` and ``now`` are the rows
+    of each level.
 
     Examples
     --------
@@ -484,18 +473,7 @@ _CHUNK = 2048
 def relative_leverage(model: Any, seen: Seen, encoded: npt.NDArray[Any]) -> Floats | None:
     """Leverage of encoded rows over that which 99 % of the training rows stay below.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    seen : Seen
-        What it keeps of its training rows.
-    encoded : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (n,) or None
-        Above 1 for rows beyond reach; None where the model keeps nothing to judge by.
+    It is above 1 for rows beyond reach, and None where the model keeps nothing to judge by.
     """
     part = next((one for one in model.blend_ if one.name.startswith("kernel")), None)
     if seen.kernel is not None and part is not None:

@@ -126,11 +126,6 @@ _N_ROWS, _DAY = 256, 86_400.0
 def _synthetic_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
     """Arrow table of numbers, levels, dates, missing cells and levels never seen.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted.
-
     Examples
     --------
     >>> from adacap.estimators import TableEncoder

@@ -41,16 +41,7 @@ class Target(NamedTuple):
 def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     """Target of a table, refused if it is constant, an id, or not of the task.
 
-    Parameters
-    ----------
-    table : arrow table
-    names : sequence of str
-        Columns; several are for regression only.
-    task : {"auto", "regression", "classification"}
-
-    Raises
-    ------
-    FileError
+    Several columns are for regression only.
 
     Examples
     --------

@@ -49,13 +49,8 @@ def readable(path: object, what: str) -> Iterator[None]:
     """Turn any error of a reader about a damaged file into a message that names the file.
 
     Readers of formats raise the errors of all the packages below them, which mean nothing to the
-    caller. Our own errors, Ctrl-C and the like pass as they are.
-
-    Parameters
-    ----------
-    path : path-like or str
-    what : str
-        What the file should be, such as ``"Parquet file"``.
+    caller. Our own errors, Ctrl-C and the like pass as they are. ``what`` is what the file should
+    be, such as ``"Parquet file"``.
 
     Examples
     --------

@@ -82,17 +82,9 @@ def sniff_text(
 ) -> TextFormat:
     r"""Detect how a text table is written.
 
-    Parameters
-    ----------
-    sample : bytes
-        The beginning of the file, in whole lines.
-    known : collection of str
-        Names of columns that are asked for: a first line that holds one is a header, whatever it
-        looks like.
-    options : TextOptions, optional
-        What is known already.
-    separator : str, optional
-        What the name of the file promises.
+    ``sample`` is the beginning of the file, in whole lines. A first line that holds a name of
+    ``known``, columns that are asked for, is a header, whatever it looks like. ``separator`` is
+    what the name of the file promises.
 
     Examples
     --------
@@ -316,15 +308,8 @@ _CANDIDATES = (",", ";", "\t", "|", "space")
 def guess_separator(lines: Sequence[str]) -> str:
     """Separator by which most lines have the same number of cells, more than one.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        The first lines of a table, without blank ones.
-
-    Returns
-    -------
-    str
-        One character, or ``"space"`` for any run of blanks; a comma if none separates.
+    It is ``"space"`` for any run of blanks, and a comma if none separates. ``lines`` are the first
+    of a table, without blank ones.
 
     Examples
     --------

@@ -93,12 +93,7 @@ class Source(ABC):
         return 0.0
 
     def check(self, names: Sequence[str], what: str = "column") -> None:
-        """Refuse a name that is not a column, with the nearest one.
-
-        Raises
-        ------
-        LookupError
-        """
+        """Refuse a name that is not a column, with the nearest one."""
         for name in names:
             if name not in self.names:
                 notes = "".join(f" {note}" for note in self.notes)
@@ -321,11 +316,6 @@ def draw_rows(
 
     Each row gets a random key, and the rows of the ``most`` smallest keys stay. Memory holds one
     and a half samples and one batch at most.
-
-    Returns
-    -------
-    Sample
-        In the order of the rows.
 
     Examples
     --------

@@ -36,16 +36,7 @@ _ENCODING = "Give its encoding, for example --encoding latin-1."
 
 
 class TextSource(Source):
-    """A text file, whose separator and so on are found out from its beginning.
-
-    Parameters
-    ----------
-    path : Path
-    form : Format
-    known : collection of str
-        Names of columns that are asked for.
-    options : TextOptions, optional
-    """
+    """A text file, whose separator and so on are found out from its beginning."""
 
     def __init__(
         self,
@@ -372,11 +363,6 @@ def read_bytes(stream: Any, n: int) -> bytes:
 
 def recoded(stream: Any, encoding: str) -> Iterator[bytes]:
     """The text of an arrow stream in UTF-8, chunk by chunk.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        If it is not written in that encoding.
 
     Examples
     --------

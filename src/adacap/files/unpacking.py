@@ -51,10 +51,7 @@ class Unpacked:
 def unzipped(path: Path) -> Unpacked:
     """The one table of a zip.
 
-    Raises
-    ------
-    FileError
-        If there are several files in it, or none, or it is damaged.
+    Refuses one with several files in it, or none.
     """
     with readable(path, "zip"), zipfile.ZipFile(path) as archive:
         refuse_bomb(archive, path)
@@ -80,12 +77,7 @@ def bomb_error(shown: object, size: int) -> FileError:
 
 
 def refuse_bomb(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse a zip that says it unpacks to far more than tables do.
-
-    Raises
-    ------
-    FileError
-    """
+    """Refuse a zip that says it unpacks to far more than tables do."""
     size = sum(entry.file_size for entry in archive.infolist())
     if size > most_unpacked(path):
         raise bomb_error(path, size)

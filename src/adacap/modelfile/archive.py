@@ -139,10 +139,7 @@ class ArchiveParts(NamedTuple):
 def read(path: str | os.PathLike[str]) -> ArchiveParts:
     """The parts of a file.
 
-    Raises
-    ------
-    ModelFileError
-        If there is anything but these two parts, or one of them is damaged.
+    Refuses anything but these two parts, and damage.
     """
     content = _content(os.fspath(path))  # a number would be an open file of the process
     with refusing("the zip file is damaged", *_BAD_ZIP):

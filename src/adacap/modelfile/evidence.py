@@ -64,14 +64,7 @@ class Readings:
 
 
 def take_capacity(tensors: Tensors, n_members: int, n_targets: int, n_rows: int) -> Tensors:
-    """Arrays of :class:`~adacap.estimators.capacity.Capacity`, taken out of ``tensors``.
-
-    Parameters
-    ----------
-    tensors : dict of str to array
-    n_members, n_targets, n_rows : int
-        Of the model, and of the table it was trained on.
-    """
+    """Arrays of :class:`~adacap.estimators.capacity.Capacity`, taken out of ``tensors``."""
     missing = [name for name in CAPACITY if CAPACITY_PREFIX + name not in tensors]
     require(not missing, f"the file has no tensor {CAPACITY_PREFIX}{''.join(missing[:1])}.")
     arrays = {name: tensors.pop(CAPACITY_PREFIX + name) for name in CAPACITY}
@@ -97,11 +90,7 @@ def take_capacity(tensors: Tensors, n_members: int, n_targets: int, n_rows: int)
 def take_background(tensors: Tensors, n_columns: int, n_rows: int) -> Tensors:
     """What is kept of the training rows, taken out of ``tensors``; each may be absent.
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-    n_columns, n_rows : int
-        Of the table, and different rows of it.
+    ``n_rows`` are different rows of the table.
     """
     found: Tensors = {}
     for name, size, kind in (("shares", n_columns, np.float64), ("fold", n_rows, np.int32)):
@@ -128,18 +117,9 @@ def take_intervals(
 ) -> Tensors:
     """Arrays behind prediction intervals by name, taken out of ``tensors``.
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-    widths : sequence of int
-        Features that the output layer of each net reads.
-    n_targets : int
-    n_folds : int, optional
-        Of a blend; of nets alone each is a fold.
-    has_widths : bool, default=False
-        Whether the width of intervals adapts to the row.
-    is_of_classes : bool, default=False
-        Whether they are for sets of classes: one number per row, and a temperature.
+    ``widths`` are the features that the output layer of each net reads, and ``n_folds`` is of a
+    blend: of nets alone each is a fold. With ``has_widths`` the width of intervals adapts to the
+    row. Those ``is_of_classes``, for sets, are one number per row, and a temperature.
     """
     own = _Named({n: tensors.pop(n) for n in list(tensors) if n.startswith(INTERVALS_PREFIX)})
     n_errors = 1 if is_of_classes else n_targets

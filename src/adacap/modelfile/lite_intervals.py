@@ -66,12 +66,7 @@ def _each(group: PredictorGroup, x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class LiteFolds:
-    """Predictions for each fold, by models that never saw it.
-
-    Attributes
-    ----------
-    parts : tuple of _FoldPart
-    """
+    """Predictions for each fold, by models that never saw it."""
 
     parts: tuple[_FoldPart, ...]
 
@@ -104,21 +99,11 @@ def _net(file: ModelFile, m: int, group: int, index: int, layers: Tensors) -> _N
 
 @dataclass(frozen=True, eq=False)
 class LiteIntervals:
-    """What intervals of a saved model rest on.
+    """What intervals of a saved model rest on."""
 
-    Attributes
-    ----------
-    there : dict of str to Errors or None
-        Errors of each method, the strongest promise first.
-    folds : LiteFolds or None
-    inflation : ndarray of shape (c,) or None
-    widths : Widths or None
-    trees : PredictorGroup or None
-    """
-
-    there: dict[str, Errors | None]
+    there: dict[str, Errors | None]  # by method, the strongest promise first
     folds: LiteFolds | None
-    inflation: Floats | None
+    inflation: Floats | None  # (c,)
     widths: Widths | None
     trees: PredictorGroup | None
 
@@ -160,13 +145,7 @@ class LiteIntervals:
     ) -> PredictedRows:
         """New rows and the errors to add to their outputs.
 
-        Parameters
-        ----------
-        chunks : sequence of ndarray
-            Encoded rows.
-        outputs : callable
-            From a chunk to the outputs ``(n, c)`` of the model.
-        method, width : str
+        ``chunks`` are encoded rows; ``outputs`` gives what the model says of each, ``(n, c)``.
         """
         return rows_of(
             self.errors(method),
@@ -195,21 +174,12 @@ class LiteIntervals:
 
 @dataclass(frozen=True, eq=False)
 class LiteSets:
-    """What sets of classes of a saved model rest on.
-
-    Attributes
-    ----------
-    there : dict of str to Errors or None
-    folds : LiteFolds or None
-    fold : ndarray of shape (n,) or None
-    temperature : float
-        Of the scores.
-    """
+    """What sets of classes of a saved model rest on."""
 
     there: dict[str, Errors | None]
     folds: LiteFolds | None
-    fold: Any
-    temperature: float
+    fold: Any  # (n,), or None
+    temperature: float  # of the scores
 
     @classmethod
     def of(cls, file: ModelFile) -> LiteSets:

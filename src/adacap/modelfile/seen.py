@@ -25,12 +25,7 @@ _SUMMARY = ("n_rows", "grid", "below", "missing", "counts")
 def take_seen(tensors: Tensors, plans: Sequence[ColumnPlan], n_features: int) -> Tensors:
     """Arrays of :class:`~adacap.estimators.seen.Seen` by name, taken out of ``tensors``.
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-    plans : sequence of ColumnPlan
-    n_features : int
-        Columns after encoding.
+    ``n_features`` are columns after encoding.
     """
     names = [name for name in tensors if name.startswith(SEEN_PREFIX)]
     own = {name.removeprefix(SEEN_PREFIX): tensors.pop(name) for name in names}

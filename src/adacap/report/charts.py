@@ -42,16 +42,9 @@ _STEPS = "iteration (training steps)"
 def chart(numbers: Any, **options: Any) -> Chart:
     """Description of a chart with the keys ``data`` and ``layout``.
 
-    Parameters
-    ----------
-    numbers : what a figure function of :mod:`adacap.report` returns
-    **options
-        ``target=k`` picks one of several targets, ``name`` is what the axes call it, ``rows`` are
-        the numbers of the test rows in their file.
-
-    Returns
-    -------
-    dict
+    ``numbers`` is what a figure function of :mod:`adacap.report` returns. Of the options,
+    ``target=k`` picks one of several targets, ``name`` is what the axes call it, and ``rows`` are
+    the numbers of the test rows in their file.
 
     Examples
     --------

@@ -130,16 +130,7 @@ def settings_table(estimator: Any) -> list[tuple[str, str, str]]:
 
 
 def versions_table(estimator: Any) -> list[tuple[str, str]]:
-    """Software the model was trained with, and the adacap that made the page.
-
-    Parameters
-    ----------
-    estimator : fitted AdaCapRegressor or AdaCapClassifier
-
-    Returns
-    -------
-    list of (package, version)
-    """
+    """Software the model was trained with, and the adacap that made the page."""
     made = estimator.provenance_
     names = {"python": "Python", "numpy": "NumPy", "torch": "PyTorch"}
     names["scikit_learn"] = "scikit-learn"

@@ -238,12 +238,7 @@ def _distinct(x: Floats, most: int) -> Floats | None:
 def cross_fit(codes: npt.NDArray[np.intp], targets: Floats) -> Iterator[Floats]:
     """Target means of each row, learnt on the folds it does not belong to.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Level of each row.
-    targets : ndarray of shape (n_rows, n_targets)
-        One output is given per target column.
+    ``codes`` are the levels of the rows; there is one output for each column of ``targets``.
     """
     folds = list(KFold(min(5, len(codes)), shuffle=True, random_state=0).split(codes))
     for y in targets.T:
@@ -319,11 +314,6 @@ _OTHERS = 0.2  # weight of words that are not related to the target
 
 def learn_words(cells: Cells, targets: Floats | None = None) -> Words | None:
     """Words of a column of free text; None if it has too few of them.
-
-    Parameters
-    ----------
-    cells : Cells
-    targets : ndarray of shape (n_rows, n_targets), optional
 
     Examples
     --------

@@ -42,13 +42,6 @@ _MIX_ROW = np.uint64(0xC2B2AE3D27D4EB4F)
 class Table:
     """Immutable columns of one table, as made by :func:`read_table`.
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        Column names; None when the input had no string names.
-    readings : tuple of Reading or None
-        How text was read, once :func:`read_texts` has done so.
-
     Examples
     --------
     >>> table = read_table([[1.5, "red"], [2.5, None]])
@@ -59,9 +52,9 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # None when the input had no string names
     _block: Array | None = None
-    readings: tuple[Reading | None, ...] | None = None
+    readings: tuple[Reading | None, ...] | None = None  # once :func:`read_texts` has read text
 
     @property
     def matrix(self) -> Array | None:
@@ -94,12 +87,8 @@ class Table:
     def column(self, j: int) -> Array:
         """Values of column ``j``; missing cells are NaN, or None in a categorical column.
 
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Numeric: floats, a read-only view where the input already held floats.
-            Boolean: 0.0 and 1.0. Datetime: seconds since 1970-01-01 UTC.
-            Categorical: object array of str.
+        Numbers are floats, a read-only view where the input held floats; booleans 0.0 and 1.0;
+        dates seconds since 1970-01-01 UTC; text is an object array of str.
         """
         column = self.columns[j]
         if column.kind == "categorical":
@@ -140,10 +129,6 @@ class Table:
         Equal rows have equal keys: -0.0 equals 0.0, all missing cells are equal, and a
         number has the same key in every dtype. Different rows may collide, if rarely;
         :meth:`rows_equal` decides.
-
-        Returns
-        -------
-        ndarray of uint64, shape (n_rows,)
         """
         keys = np.full(self.n_rows, len(self.columns), dtype=np.uint64)
         for rows in row_chunks(self.n_rows):
@@ -154,12 +139,8 @@ class Table:
     def contents(self, rows: Any) -> Floats:
         """Cells of some rows as numbers that say which are equal; missing ones are NaN.
 
-        A level of text has a number that depends on nothing but the text.
-
-        Returns
-        -------
-        ndarray of shape (n_columns, number of rows)
-            One's own.
+        A level of text has a number that depends on nothing but the text. The array, a row for
+        each column, is one's own.
         """
         if self.matrix is not None:
             cells: Floats = self.matrix[rows].T.astype(np.float64, order="C")
@@ -290,12 +271,8 @@ def read_table(X: Any) -> Table:
 def read_texts(table: Table, read_text: bool | str) -> Table:
     """Table whose text is read as what it spells, with the rules that were used.
 
-    Parameters
-    ----------
-    table : Table
-        One whose text has been read is returned as it is.
-    read_text : bool or str
-        As given to :class:`TableEncoder`.
+    A table whose text has been read is returned as it is; ``read_text`` is that of
+    :class:`TableEncoder`.
 
     Examples
     --------

@@ -40,20 +40,9 @@ def encode(
 ) -> str:
     """Add the nodes from the inputs to the float32 matrix that the networks read.
 
-    Parameters
-    ----------
-    graph : Graph
-    columns, inputs : sequence of ColumnPlan and of Input
-        Of each column of the table.
-    layout : sequence of int
-        Columns in the order of their outputs in the matrix.
-    missing_text : str
-        What a missing cell of a column of text holds.
-
-    Returns
-    -------
-    str
-        Tensor of shape (n, n_features); one feature of zeros if every column was dropped.
+    ``layout`` has the columns in the order of their outputs in the matrix, and ``missing_text`` is
+    what a missing cell of text holds. If every column was dropped, the matrix has one feature of
+    zeros.
     """
     pieces: list[str] = []
     center: list[float] = []
