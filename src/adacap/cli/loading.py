@@ -13,14 +13,9 @@ if TYPE_CHECKING:
     from adacap.files import Source
 
 __all__ = [
-    "Asked",
-    "check_model",
-    "file_kinds",
-    "find_columns",
-    "load_model",
-    "output_columns",
+    "Asked", "check_model", "file_kinds", "find_columns", "load_model", "output_columns",
     "read_key",
-]
+]  # fmt: skip
 
 _MOST_SHOWN = 10
 

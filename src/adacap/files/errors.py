@@ -12,14 +12,9 @@ from adacap import exceptions
 from adacap.exceptions import AdaCapError
 
 __all__ = [
-    "FileError",
-    "MissingFileError",
-    "in_memory",
-    "need",
-    "need_arrow",
-    "readable",
+    "FileError", "MissingFileError", "in_memory", "need", "need_arrow", "readable",
     "temporary_room",
-]
+]  # fmt: skip
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_TEXT = 200  # characters of a reader's message

@@ -18,24 +18,11 @@ from adacap.files.errors import FileError
 from adacap.tables.readings import MISSING
 
 __all__ = [
-    "DATE_FORMATS",
-    "MISSING",
-    "SAMPLE_BYTES",
-    "SAMPLE_LINES",
-    "SPACES",
-    "TextFormat",
-    "TextOptions",
-    "column_names",
-    "encoding_of",
-    "guess_separator",
-    "guess_text_separator",
-    "line_of_cell",
-    "line_of_other_width",
-    "refuse_binary",
-    "sniff_text",
-    "split_line",
+    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SAMPLE_LINES", "SPACES", "TextFormat",
+    "TextOptions", "column_names", "encoding_of", "guess_separator", "guess_text_separator",
+    "line_of_cell", "line_of_other_width", "refuse_binary", "sniff_text", "split_line",
     "title_lines",
-]
+]  # fmt: skip
 
 SAMPLE_BYTES = 256 * 1024
 SPACES = r"\s+"  # separator of cells that stand apart by any number of blanks

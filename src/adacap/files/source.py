@@ -16,16 +16,9 @@ from adacap.exceptions import suggest
 from adacap.files.errors import FileError, in_memory, need_arrow
 
 __all__ = [
-    "BATCH_BYTES",
-    "BATCH_ROWS",
-    "MOST_BYTES",
-    "MemorySource",
-    "Sample",
-    "Source",
-    "draw_rows",
-    "plain_columns",
-    "sample_table",
-]
+    "BATCH_BYTES", "BATCH_ROWS", "MOST_BYTES", "MemorySource", "Sample", "Source", "draw_rows",
+    "plain_columns", "sample_table",
+]  # fmt: skip
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20  # that a batch may take before it ends with fewer rows

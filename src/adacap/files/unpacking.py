@@ -20,15 +20,9 @@ from adacap.files.formats import Format
 from adacap.files.sniff import SPACES, TextOptions, encoding_of
 
 __all__ = [
-    "Unpacked",
-    "bomb_error",
-    "from_stdin",
-    "most_unpacked",
-    "refuse_bomb",
-    "spaced_encoding",
-    "unspaced",
-    "unzipped",
-]
+    "Unpacked", "bomb_error", "from_stdin", "most_unpacked", "refuse_bomb", "spaced_encoding",
+    "unspaced", "unzipped",
+]  # fmt: skip
 
 _STARTS = {b"PAR1": ".parquet", b"ARRO": ".feather", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2"}
 _SAMPLE_BYTES = 64 * 1024

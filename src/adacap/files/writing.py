@@ -22,11 +22,8 @@ from adacap.files.errors import FileError, need, need_arrow, readable
 from adacap.files.formats import Format, output_format
 
 __all__ = [
-    "Parts",
-    "escaped",
-    "fingerprint",
-    "write_tables",
-]
+    "Parts", "escaped", "fingerprint", "write_tables",
+]  # fmt: skip
 
 _EXCEL_ROWS = 1_048_576
 _FORMULA = r"^([=+\-@\t\r\n|%])"  # what may begin one, and the blanks that programs pass over

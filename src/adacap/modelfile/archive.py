@@ -23,21 +23,8 @@ import numpy.typing as npt
 from adacap.exceptions import ModelFileError
 
 __all__ = [
-    "DESCRIPTION",
-    "FORMAT",
-    "FORMAT_VERSION",
-    "MOST_TEXT",
-    "WEIGHTS",
-    "ArchiveParts",
-    "Json",
-    "Tensors",
-    "read",
-    "read_tensors",
-    "refuse",
-    "refusing",
-    "require",
-    "shown",
-    "unique_names",
+    "DESCRIPTION", "FORMAT", "FORMAT_VERSION", "MOST_TEXT", "WEIGHTS", "ArchiveParts", "Json",
+    "Tensors", "read", "read_tensors", "refuse", "refusing", "require", "shown", "unique_names",
     "write",
 ]  # fmt: skip
 

@@ -19,14 +19,9 @@ from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
 __all__ = [
-    "MethodScores",
-    "PairedDifference",
-    "baseline_scores",
-    "error_name",
-    "model_scores",
-    "paired_difference",
-    "sorted_scores",
-]
+    "MethodScores", "PairedDifference", "baseline_scores", "error_name", "model_scores",
+    "paired_difference", "sorted_scores",
+]  # fmt: skip
 
 
 MOST_TRAIN = 20_000  # rows that baselines are trained on at most

@@ -21,22 +21,10 @@ import numpy.typing as npt
 from adacap._typing import Array, Floats
 
 __all__ = [
-    "ROUNDING",
-    "Codes",
-    "Column",
-    "Kind",
-    "as_array",
-    "infinity_error",
-    "is_missing",
-    "narrowed",
-    "place_of",
-    "read_column",
-    "refuse_empty",
-    "refuse_no_table",
-    "refuse_sparse",
-    "string_names",
+    "ROUNDING", "Codes", "Column", "Kind", "as_array", "infinity_error", "is_missing", "narrowed",
+    "place_of", "read_column", "refuse_empty", "refuse_no_table", "refuse_sparse", "string_names",
     "unmasked",
-]
+]  # fmt: skip
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
 Codes: TypeAlias = npt.NDArray[np.int32]

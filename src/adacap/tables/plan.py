@@ -20,16 +20,8 @@ from adacap.tables.readings import Reading
 from adacap.tables.words import Words
 
 __all__ = [
-    "NOISE",
-    "PARTS",
-    "PERIOD_DAYS",
-    "Cells",
-    "ColumnPlan",
-    "Level",
-    "Part",
-    "Words",
-    "soft_clip",
-]
+    "NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPlan", "Level", "Part", "Words", "soft_clip",
+]  # fmt: skip
 
 Level: TypeAlias = str | float | None  # None is the level of the missing cells
 

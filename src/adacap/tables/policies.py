@@ -32,15 +32,8 @@ from adacap.tables.plan import (
 from adacap.tables.words import N_BUCKETS, Words, is_free_text, packed
 
 __all__ = [
-    "POLICIES",
-    "Draft",
-    "Policy",
-    "Rules",
-    "Weights",
-    "cross_fit",
-    "moments",
-    "register_policy",
-]
+    "POLICIES", "Draft", "Policy", "Rules", "Weights", "cross_fit", "moments", "register_policy",
+]  # fmt: skip
 
 Weights: TypeAlias = Floats | None
 Draft: TypeAlias = tuple[list[Part], str]  # parts, or the reason for having none

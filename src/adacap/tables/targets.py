@@ -11,14 +11,9 @@ from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
 
 __all__ = [
-    "MOST_CLASSES",
-    "Held",
-    "are_whole",
-    "holds_classes",
-    "id_or_free_text",
-    "what_is_held",
+    "MOST_CLASSES", "Held", "are_whole", "holds_classes", "id_or_free_text", "what_is_held",
     "what_y_holds",
-]
+]  # fmt: skip
 
 MOST_CLASSES = 12  # whole numbers of more distinct values are quantities
 _FEW_ROWS = 10  # below which texts that name rows are not reported
