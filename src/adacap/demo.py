@@ -55,7 +55,7 @@ def run_demo(
     dict
         Errors and seconds of each method on each table, and where the model is.
     """
-    say = _silence if quiet else print
+    say = (lambda text: None) if quiet else print
     tables = []
     for title, X, y in _tables(seed):
         found = compare(methods(seed), X, y, n_splits=1, random_state=seed)
@@ -66,10 +66,6 @@ def run_demo(
     say(f"Model of the first table, trained on all rows, saved to {output.resolve()}")
     say(f'Use it with  adacap.load("{output}").predict(X)')
     return {"tables": tables, "model": str(output.resolve()), "seed": seed}
-
-
-def _silence(text: str) -> None:
-    pass
 
 
 def _facts(found: Comparison) -> Iterator[dict[str, Any]]:

@@ -109,12 +109,11 @@ def _rows(
         raise UsageError(
             f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
         )
-    if group is not None and group not in source.names:
-        raise UsageError(f"{data} has no column {group!r}. Name that of the groups: --group NAME.")
-    if weight is not None and weight not in source.names:
-        raise UsageError(
-            f"{data} has no column {weight!r}. Name that of the weights: --weight NAME."
-        )
+    for option, name in (("group", group), ("weight", weight)):
+        if name is not None and name not in source.names:
+            raise UsageError(
+                f"{data} has no column {name!r}. Name that of the {option}s: --{option} NAME."
+            )
     found = find_columns(estimator, source)
     taken: dict[str | None, str] = dict.fromkeys(found or (), "a column the model learned from")
     taken |= {weight: "the column of --weight", group: "the column of --group"}
