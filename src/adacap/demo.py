@@ -49,11 +49,7 @@ def run_demo(
     """Compare on both tables, print the errors unless quiet, save AdaCap's model of the first.
 
     Errors are of one split, 80 % to train on; the model that is saved is trained on all rows.
-
-    Returns
-    -------
-    dict
-        Errors and seconds of each method on each table, and where the model is.
+    Returns errors and seconds of each method on each table, and where the model is.
     """
     say = (lambda text: None) if quiet else print
     tables = []

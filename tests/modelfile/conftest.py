@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import strategies as st
 
-from adacap import lite
+from adacap import AdaCapClassifier, AdaCapRegressor, lite
 
 N = 60
 
@@ -52,3 +53,37 @@ def reload(tmp_path: Path) -> Callable[[Any], Any]:
         return lite.load(path)
 
     return through_file
+
+
+@pytest.fixture(scope="session")
+def any_fit() -> Callable[..., tuple[Any, pd.DataFrame, pd.DataFrame]]:
+    """A tiny model of any columns, of cells by kind; the rows of its fit, and new ones."""
+
+    def draw(data: st.DataObject, cells: dict[str, Any]) -> tuple[Any, pd.DataFrame, pd.DataFrame]:
+        kinds = data.draw(st.lists(st.sampled_from(sorted(cells)), min_size=1, max_size=4))
+
+        def rows(n: int) -> pd.DataFrame:
+            found = [data.draw(st.lists(cells[kind], min_size=n, max_size=n)) for kind in kinds]
+            columns = {f"{k}{j}": pd.Series(found[j], dtype=object) for j, k in enumerate(kinds)}
+            return pd.DataFrame(columns)
+
+        train, new = rows(24), rows(6)
+        policy, classify = (
+            data.draw(st.sampled_from(["default", "paper"])),
+            data.draw(st.booleans()),
+        )
+        y = np.arange(len(train)) % 3 if classify else np.linspace(-1, 1, len(train)) ** 3
+        cls = AdaCapClassifier if classify else AdaCapRegressor
+        model = cls(width=4, max_iter=2, preprocessing=policy, random_state=0).fit(train, y)
+        return model, train, new
+
+    return draw
+
+
+@pytest.fixture
+def ridge_file(tmp_path: Path) -> Path:
+    """A file of a model without nets."""
+    rows = [[float(i)] for i in range(30)]
+    model = AdaCapRegressor(quality=["ridge"], random_state=0)
+    model.fit(rows, [i % 7 for i in range(30)]).save(tmp_path / "m.adacap")
+    return tmp_path / "m.adacap"

@@ -381,41 +381,29 @@ def test_a_factory_that_does_not_fit(
 # ------------------------------------------------------------------------- malformed files
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("saved") / "m.adacap"
-    regressor(width=4, depth=1, max_iter=2).fit(X, Y).save(path)
-    return path
+def saved_model(name: str, make: Callable[[], Any]) -> Any:
+    """Fixture of the file of a fitted model."""
+
+    @pytest.fixture(scope="module", name=name)
+    def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        path = tmp_path_factory.mktemp(name) / "m.adacap"
+        make().save(path)
+        return path
+
+    return saved
 
 
-@pytest.fixture(scope="module")
-def saved_frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of every kind of column."""
-    path = tmp_path_factory.mktemp("frame") / "m.adacap"
-    regressor(width=4, depth=1, max_iter=2).fit(FRAME, Y).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("classes") / "m.adacap"
-    classifier(width=4, depth=1, max_iter=2).fit(X, THIRDS).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("own") / "m.adacap"
-    regressor(architecture=own_rows, max_iter=2).fit(X, Y).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("images") / "m.adacap"
-    model = regressor(architecture=small_conv, preprocessing="none", max_iter=2)
-    model.fit(IMAGES, Y).save(path)
-    return path
+SMALL = {"width": 4, "depth": 1, "max_iter": 2}
+_saved = saved_model("saved", lambda: regressor(**SMALL).fit(X, Y))
+_frame = saved_model(
+    "saved_frame", lambda: regressor(**SMALL).fit(FRAME, Y)
+)  # every kind of column
+_classes = saved_model("saved_classes", lambda: classifier(**SMALL).fit(X, THIRDS))
+_own = saved_model("saved_own", lambda: regressor(architecture=own_rows, max_iter=2).fit(X, Y))
+_images = saved_model(
+    "saved_images",
+    lambda: regressor(architecture=small_conv, preprocessing="none", max_iter=2).fit(IMAGES, Y),
+)
 
 
 def parts(path: Path) -> tuple[Any, bytes]:

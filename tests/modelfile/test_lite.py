@@ -267,26 +267,10 @@ CELLS = {
 }
 
 
-@st.composite
-def tables(draw):
-    """Two tables of the same columns: one to fit, one to predict."""
-    kinds = draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=4))
-
-    def rows(n):
-        cells = [draw(st.lists(CELLS[kind], min_size=n, max_size=n)) for kind in kinds]
-        columns = {f"{kind}{j}": pd.Series(cells[j], dtype=object) for j, kind in enumerate(kinds)}
-        return pd.DataFrame(columns)
-
-    return rows(24), rows(6)
-
-
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
-@given(pair=tables(), policy=st.sampled_from(["default", "paper"]), classify=st.booleans())
-def test_any_table(tmp_path_factory, pair, policy, classify):
-    train, new = pair
-    y = np.arange(len(train)) % 3 if classify else np.linspace(-1, 1, len(train)) ** 3
-    cls = AdaCapClassifier if classify else AdaCapRegressor
-    model = cls(width=4, max_iter=2, preprocessing=policy, random_state=0).fit(train, y)
+@given(data=st.data())
+def test_any_table(tmp_path_factory, any_fit, data):
+    model, train, new = any_fit(data, CELLS)
     path = tmp_path_factory.mktemp("any") / "m.adacap"
     model.save(path)
     light = adacap.lite.load(path)

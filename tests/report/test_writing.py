@@ -80,36 +80,6 @@ def test_nets_alone_have_no_table_of_members(regression):
     assert "blend" not in [section.name for section in page.sections]
 
 
-@pytest.fixture
-def visit(browser):
-    """Open a file; fails the test on a message, an error or a request beyond the file itself."""
-    contexts, trouble = [], []
-
-    def go(path, *, width=1280, scheme="light"):
-        view = {"width": width, "height": 900}
-        contexts.append(browser.new_context(viewport=view, color_scheme=scheme))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
-        address = path.resolve().as_uri()
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith((address, "data:", "blob:"))
-                or trouble.append(f"request: {request.url}")
-            ),
-        )
-        page.goto(address)
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert trouble == []
-
-
 def write(case, folder, **options):
     options = {"X_train": case.X_train, "y_train": case.y_train} | options
     return case.model.report(case.X_test, case.y_test, folder / "report.html", **options)

@@ -6,17 +6,8 @@ from typing import Annotated
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, print_table, say
-from adacap.cli.options import (
-    LARGEST_SEED,
-    AsJson,
-    Data,
-    DependentRows,
-    Drop,
-    OneTarget,
-    TaskOption,
-    TextFile,
-)
 from adacap.progress import Steps
 
 __all__ = ["advise"]
@@ -26,17 +17,17 @@ _MOST_ROWS = 20_000  # read to draw from
 
 @command
 def advise(
-    data: Data,
-    target: OneTarget,
+    data: option.Data,
+    target: option.OneTarget,
     *,
-    task: TaskOption = "auto",
-    drop: Drop = None,
-    dependence: DependentRows,
+    task: option.Task = "auto",
+    drop: option.Drop = None,
+    dependence: option.DependentRows,
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, help="Of rows drawn, folds and forests.")
+        int, typer.Option(min=0, max=option.LARGEST_SEED, help="Of rows drawn, folds and forests.")
     ] = 0,
-    text: TextFile,
-    as_json: AsJson = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Say in seconds whether AdaCap, a linear model or trees should win on a table, and why.
 

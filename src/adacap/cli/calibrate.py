@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, print_json, say
-from adacap.cli.options import AsJson, Force, KeyFile, Model, TextFile, Weight, refuse_same
 from adacap.text import counted
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["calibrate"]
 
 @command
 def calibrate(
-    model: Model,
+    model: option.Model,
     data: Annotated[Path, typer.Argument(help="Table of fresh rows, with the target.")],
     *,
     output: Annotated[
@@ -34,11 +34,11 @@ def calibrate(
         str | None,
         typer.Option(help="Column of groups that the model has not seen: each counts once."),
     ] = None,
-    weight: Weight = None,
-    key_file: KeyFile = None,
-    force: Force = False,
-    text: TextFile,
-    as_json: AsJson = False,
+    weight: option.Weight = None,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Compute errors on fresh rows, so that intervals have guaranteed coverage.
 
@@ -52,8 +52,8 @@ def calibrate(
 
     place = model if output is None else output
     check_writable(place, force or output is None)
-    refuse_same({"MODEL": model, "DATA": data, "--key-file": key_file})
-    refuse_same({"DATA": data, "--key-file": key_file, "--output": output})
+    option.refuse_same({"MODEL": model, "DATA": data, "--key-file": key_file})
+    option.refuse_same({"DATA": data, "--key-file": key_file, "--output": output})
     estimator = load_model(model, key_file)
     key = read_key(key_file)
     if key is None and read(model).comment:
@@ -109,10 +109,10 @@ def _rows(
         raise UsageError(
             f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
         )
-    for option, name in (("group", group), ("weight", weight)):
+    for role, name in (("group", group), ("weight", weight)):
         if name is not None and name not in source.names:
             raise UsageError(
-                f"{data} has no column {name!r}. Name that of the {option}s: --{option} NAME."
+                f"{data} has no column {name!r}. Name that of the {role}s: --{role} NAME."
             )
     found = find_columns(estimator, source)
     taken: dict[str | None, str] = dict.fromkeys(found or (), "a column the model learned from")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, print_table, say
-from adacap.cli.options import AsJson, KeyFile, Model, TextFile
 from adacap.cli.predict import PredictionJob
 from adacap.text import counted
 
@@ -19,16 +19,16 @@ _MOST_SHOWN = 10
 
 @command
 def check(
-    model: Model,
+    model: option.Model,
     data: Annotated[Path, typer.Argument(help="New rows: any file that predict takes.")],
     *,
     alpha: Annotated[float, typer.Option(help="Chance of any false alarm.")] = 0.05,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 if a column moved.")
     ] = False,
-    key_file: KeyFile = None,
-    text: TextFile,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Show which columns have moved since training, and which rows' intervals not to trust.
 

@@ -97,7 +97,7 @@ def _flush() -> None:
 # Warnings for programmers, reworded for users of the command line.
 _PLAIN_WORDS = {
     "are trained one by one, since": "The nets are trained one after the other, not all at once, "
-    "which takes longer.",
+    "which takes longer."
 }
 
 
@@ -151,11 +151,7 @@ def _finite(value: Any) -> Any:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    best: int = -1,
-    n_text: int | None = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, best: int = -1, n_text: int | None = 1
 ) -> None:
     """Print :func:`adacap.text.table_lines`, titles and the best row in bold on a terminal."""
     cells = [[visible(cell) for cell in row] for row in rows]

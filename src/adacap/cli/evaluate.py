@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, print_table, say
-from adacap.cli.options import (
-    LARGEST_SEED,
-    AsJson,
-    Data,
-    DependentRows,
-    Drop,
-    MaxRows,
-    Members,
-    MethodOption,
-    OneTarget,
-    TargetTransform,
-    TaskOption,
-    TextFile,
-    Weight,
-)
 from adacap.progress import Steps
 from adacap.text import counted, number, plus_minus
 
@@ -42,8 +28,8 @@ _AGAINST = {"regression": "ridge,rf", "classification": "logreg,rf"}  # a linear
 
 @command
 def evaluate(
-    data: Data,
-    target: OneTarget,
+    data: option.Data,
+    target: option.OneTarget,
     *,
     against: Annotated[
         str | None,
@@ -56,20 +42,22 @@ def evaluate(
     test_size: Annotated[
         float, typer.Option(min=0.05, max=0.9, help="Share of rows to test on.")
     ] = 0.2,
-    task: TaskOption = "auto",
-    method: MethodOption = None,
-    n_estimators: Members = None,
-    target_transform: TargetTransform = None,
+    task: option.Task = "auto",
+    method: option.Method = None,
+    n_estimators: option.Members = None,
+    target_transform: option.TargetTransform = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for one fit of AdaCap.")
     ] = None,
-    drop: Drop = None,
-    weight: Weight = None,
-    dependence: DependentRows,
-    max_rows: MaxRows = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the first split.")] = 0,
-    text: TextFile,
-    as_json: AsJson = False,
+    drop: option.Drop = None,
+    weight: option.Weight = None,
+    dependence: option.DependentRows,
+    max_rows: option.MaxRows = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=option.LARGEST_SEED, help="Of the first split.")
+    ] = 0,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Compare AdaCap with other methods on repeated splits.
 

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, print_table, say
-from adacap.cli.options import (
-    AsJson,
-    Force,
-    IdColumns,
-    KeyFile,
-    Model,
-    NewData,
-    TextFile,
-    refuse_same,
-)
 from adacap.cli.predict import PredictionJob
 from adacap.text import counted, number, size_of
 
@@ -33,8 +24,8 @@ _MOST_BACKGROUND = 2000  # rows read, of which some are drawn
 
 @command
 def explain(
-    model: Model,
-    data: NewData,
+    model: option.Model,
+    data: option.NewData,
     output: Annotated[
         Path,
         typer.Option(
@@ -46,16 +37,16 @@ def explain(
         Path | None,
         typer.Option(help="Table to compare with, such as that of fit.", show_default="DATA"),
     ] = None,
-    id_columns: IdColumns = None,
+    id_columns: option.IdColumns = None,
     method: Annotated[str, typer.Option(help="auto, exact or permutation.")] = "auto",
     permutations: Annotated[
         int, typer.Option(min=4, help="Orders of the columns per row, where it is sampled.")
     ] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
-    key_file: KeyFile = None,
-    force: Force = False,
-    text: TextFile,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Say what each column adds to each prediction: Shapley values.
 
@@ -67,8 +58,8 @@ def explain(
 
     start = time.perf_counter()
     check_writable(output, force)
-    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
-    refuse_same({"--rows-from": rows_from, "--output": output})
+    option.refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
+    option.refuse_same({"--rows-from": rows_from, "--output": output})
     output_format(output)
     if method not in ("auto", "exact", "permutation"):
         raise UsageError(f"--method is auto, exact or permutation, got {method!r}.")

@@ -13,23 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, print_table, say
-from adacap.cli.options import (
-    AsJson,
-    Data,
-    DependentRows,
-    Drop,
-    Force,
-    KeyFile,
-    MaxRows,
-    Members,
-    MethodOption,
-    TargetTransform,
-    TaskOption,
-    TextFile,
-    Weight,
-    refuse_same,
-)
 from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
@@ -58,7 +43,7 @@ class FitOutcome:
 
 @command
 def fit(
-    data: Data,
+    data: option.Data,
     target: Annotated[
         str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
     ],
@@ -67,10 +52,10 @@ def fit(
         "model.adacap"
     ),
     report: Annotated[Path | None, typer.Option(help="Page about the model to write.")] = None,
-    task: TaskOption = "auto",
-    method: MethodOption = None,
-    n_estimators: Members = None,
-    target_transform: TargetTransform = None,
+    task: option.Task = "auto",
+    method: option.Method = None,
+    n_estimators: option.Members = None,
+    target_transform: option.TargetTransform = None,
     class_weight: Annotated[
         str | None,
         typer.Option(help="Of classes: balanced, or such as rare=5,common=1; others count 1."),
@@ -78,16 +63,16 @@ def fit(
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for all training.")
     ] = None,
-    drop: Drop = None,
-    weight: Weight = None,
-    dependence: DependentRows,
+    drop: option.Drop = None,
+    weight: option.Weight = None,
+    dependence: option.DependentRows,
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
     ] = 0.2,
     refit: Annotated[
         bool, typer.Option(help="Train the model that is saved on all rows, after scoring.")
     ] = True,
-    max_rows: MaxRows = None,
+    max_rows: option.MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
     checkpoint: Annotated[
         Path | None,
@@ -99,10 +84,10 @@ def fit(
     checkpoint_every: Annotated[
         float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
     ] = 10.0,
-    key_file: KeyFile = None,
-    force: Force = False,
-    text: TextFile,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Train a model on a table and save it.
 
@@ -118,7 +103,7 @@ def fit(
     start = time.perf_counter()
     for path in (output, *([report] if report else [])):
         check_writable(path, force)
-    refuse_same(
+    option.refuse_same(
         {"DATA": data, "--output": output, "--report": report, "--checkpoint": checkpoint,
          "--key-file": key_file}
     )  # fmt: skip
@@ -234,7 +219,8 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 def _fit_rows(
     loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool, checkpoint: Any
 ) -> Any:
-    from adacap.cli.models import build, describe, enough_rows, trains_nets
+    from adacap.cli.models import build, describe, enough_rows
+    from adacap.estimators.quality import plan_of
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
@@ -242,7 +228,7 @@ def _fit_rows(
         if not quiet and label != "Fitting on all rows":
             dependence = loaded.dependence.of(rows)
             say(f"Method: {describe(model, len(rows), dependence)}.")
-        if trains_nets(model, len(rows)):
+        if plan_of(model, len(rows)).has_nets:
             model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
         model.fit(

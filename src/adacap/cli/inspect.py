@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import command, note, print_json, print_table, say
-from adacap.cli.options import AsJson, KeyFile, Model
 from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ __all__ = ["inspect"]
 
 @command
 def inspect(
-    model: Model,
+    model: option.Model,
     capacity: Annotated[
         bool, typer.Option(help="Also show the capacity readings; loads torch.")
     ] = True,
-    key_file: KeyFile = None,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    as_json: option.AsJson = False,
 ) -> None:
     """Show what a model file holds: the model, its columns, λ, training, versions, sizes.
 

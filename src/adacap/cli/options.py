@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_SEED", "AsJson", "Data", "DependentRows", "Drop", "Force", "IdColumns", "KeyFile",
-    "MaxRows", "Members", "MethodOption", "Model", "NewData", "OneTarget", "TargetTransform",
-    "TaskOption", "TextFile", "Weight", "refuse_same", "shares", "split_names",
+    "MaxRows", "Members", "Method", "Model", "NewData", "OneTarget", "TargetTransform",
+    "Task", "TextFile", "Weight", "refuse_same", "shares", "split_names",
 ]  # fmt: skip
 
 LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
@@ -39,8 +39,8 @@ IdColumns = Annotated[
     list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
 ]
 OneTarget = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
-TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
-MethodOption = Annotated[
+Task = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
+Method = Annotated[
     str | None,
     typer.Option(
         "--method",
@@ -69,8 +69,7 @@ MaxRows = Annotated[
                  show_default="what training can see"),
 ]  # fmt: skip
 Weight = Annotated[
-    str | None,
-    typer.Option("--weight", help="Column of row weights; it is not learned from."),
+    str | None, typer.Option("--weight", help="Column of row weights; it is not learned from.")
 ]
 
 

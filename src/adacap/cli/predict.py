@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError, command, note, print_json, say
 from adacap.cli.loading import Asked, file_kinds, find_columns, load_model, output_columns
-from adacap.cli.options import (
-    AsJson,
-    Force,
-    IdColumns,
-    KeyFile,
-    Model,
-    NewData,
-    TextFile,
-    refuse_same,
-    shares,
-    split_names,
-)
 from adacap.text import counted, size_of
 
 if TYPE_CHECKING:
@@ -33,8 +22,8 @@ __all__ = ["PredictionJob", "as_matrix", "predict"]
 
 @command
 def predict(
-    model: Model,
-    data: NewData,
+    model: option.Model,
+    data: option.NewData,
     output: Annotated[
         Path,
         typer.Option(
@@ -55,7 +44,7 @@ def predict(
         str | None,
         typer.Option("--set", help="Coverage of sets of classes, such as 0.9; classes only."),
     ] = None,
-    id_columns: IdColumns = None,
+    id_columns: option.IdColumns = None,
     keep_columns: Annotated[
         bool, typer.Option("--keep-columns", help="Keep all columns of the table.")
     ] = False,
@@ -74,10 +63,10 @@ def predict(
     batch_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows at a time.", show_default="32768")
     ] = None,
-    key_file: KeyFile = None,
-    force: Force = False,
-    text: TextFile,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Predict the rows of a table, in their order, at constant memory.
 
@@ -98,12 +87,12 @@ def predict(
         draft = Unpacked("predictions.csv", output)  # lives as long as this call
         output = draft.path
     check_writable(output, force)
-    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
+    option.refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
     output_format(output)
     asked = Asked(
-        tuple(shares(interval, "--interval", "0.9")),
-        tuple(shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
-        tuple(shares(sets, "--set", "0.9")),
+        tuple(option.shares(interval, "--interval", "0.9")),
+        tuple(option.shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
+        tuple(option.shares(sets, "--set", "0.9")),
     )
     job = PredictionJob(model, data, asked, text.read(), key_file)
     job.keep(id_columns or [], keep_columns)
@@ -231,7 +220,7 @@ class PredictionJob:
 
     def keep(self, ids: list[str], everything: bool) -> None:
         """Choose the columns to copy."""
-        named = split_names(ids, self.source, "id column")
+        named = option.split_names(ids, self.source, "id column")
         self.kept = list(self.source.names) if everything else named
         if self.features is None:  # by position: all columns that are not ids
             self.features = [name for name in self.source.names if name not in named]

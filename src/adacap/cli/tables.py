@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adacap.cli import options as option
 from adacap.cli.common import UsageError
 from adacap.cli.models import build
-from adacap.cli.options import DependentRows, TextFile, split_names
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
 from adacap.files import FileError, Sample, Source, open_table, sample_table
@@ -104,9 +104,9 @@ def load_rows(
     drop: Sequence[str] | None,
     max_rows: int | None,
     seed: int,
-    text: TextFile,
+    text: option.TextFile,
     weight: str | None = None,
-    dependence: DependentRows,
+    dependence: option.DependentRows,
 ) -> Loaded:
     """Read a table, or as many rows of it as training can see.
 
@@ -121,8 +121,8 @@ def load_rows(
         raise UsageError(suggest(task, TASKS, "task"))
     model = build("regression", method, seed=seed)  # refuses an unknown method
     source = open_table(path, [target, *target.split(",")], options)
-    names = split_names([target], source, "target column")
-    dropped = split_names(drop or [], source)
+    names = option.split_names([target], source, "target column")
+    dropped = option.split_names(drop or [], source)
     group, time, keep = dependence
     given = {"weight": weight, "group": group, "time": time}
     roles = {role: name for role, name in given.items() if name is not None}
@@ -159,7 +159,7 @@ def load_rows(
 def _check_role(
     role: str, name: str, source: Source, targets: Sequence[str], dropped: Sequence[str]
 ) -> None:
-    split_names([name], source, f"{role} column")
+    option.split_names([name], source, f"{role} column")
     if name in (*targets, *dropped):
         what = "the target" if name in targets else "dropped"
         raise UsageError(f"--{role} {name} is {what}: name another column.")
@@ -167,7 +167,7 @@ def _check_role(
 
 def _kept(keep: str | None, source: Source, roles: Sequence[str | None]) -> tuple[str, ...]:
     """Columns of groups and times to learn from."""
-    kept = split_names([keep] if keep else [], source)
+    kept = option.split_names([keep] if keep else [], source)
     for name in kept:
         if name not in roles:
             raise UsageError(
@@ -193,12 +193,12 @@ def _check_dependence(dependence: Dependent, n_rows: int) -> None:
     """Refuse groups and times that cannot be split, by the names of their columns."""
     from adacap.estimators.dependence import read_dependence
 
-    for option, name, values in (
+    for role, name, values in (
         ("groups", dependence.group_name, dependence.groups),
         ("time", dependence.time_name, dependence.time),
     ):
         try:
-            found = read_dependence(**{"groups": None, "time": None, option: values}, n_rows=n_rows)
+            found = read_dependence(**{"groups": None, "time": None, role: values}, n_rows=n_rows)
             if found is not None:
                 found.check()
         except (TypeError, ValueError) as error:

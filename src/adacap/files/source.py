@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -267,34 +268,22 @@ def sample_table(
     Sample
         Rows in the order of the file; the same for the same seed.
     """
-    with in_memory(source.shown):
-        return _sampled(source, columns, most, seed, most_bytes, progress)
-
-
-def _sampled(
-    source: Source,
-    columns: Sequence[str],
-    most: int,
-    seed: int,
-    most_bytes: int,
-    progress: Progress | None,
-) -> Sample:
-    if source.text_size <= min(_WHOLE_TEXT, most_bytes):
-        table = source.read(columns)
-        batches: Iterable[Any] = (
-            table.slice(i, BATCH_ROWS) for i in range(0, table.num_rows, BATCH_ROWS)
-        )
-        return draw_rows(batches, most, seed, most_bytes=most_bytes, progress=progress)
 
     def report(n_read: int, share: float) -> None:
         if progress is not None:
             known = n_read / source.n_rows if source.n_rows else source.position()
             progress(n_read, known)
 
-    found = draw_rows(source.batches(columns), most, seed, most_bytes=most_bytes, progress=report)
-    if not found.n_rows:
-        raise FileError(f"{source.shown} has no rows.")
-    return found._replace(table=source.typed(found.table))
+    draw = partial(draw_rows, most=most, seed=seed, most_bytes=most_bytes)
+    with in_memory(source.shown):
+        if source.text_size <= min(_WHOLE_TEXT, most_bytes):
+            table = source.read(columns)
+            starts = range(0, table.num_rows, BATCH_ROWS)
+            return draw((table.slice(i, BATCH_ROWS) for i in starts), progress=progress)
+        found = draw(source.batches(columns), progress=report)
+        if not found.n_rows:
+            raise FileError(f"{source.shown} has no rows.")
+        return found._replace(table=source.typed(found.table))
 
 
 def draw_rows(

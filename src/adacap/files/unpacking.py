@@ -12,7 +12,6 @@ import sys
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from adacap.files.errors import FileError, readable, temporary_room
@@ -169,12 +168,7 @@ def unspaced(path: Path, encoding: str, made_from: Path) -> Unpacked:
     with open(path, encoding=encoding, newline="") as old, temporary_room(made_from):
         with open(found.path, "w", encoding="utf-8", newline="") as new:
             writer = csv.writer(new, delimiter="\t", lineterminator="\n")
-            for cells in _spaced_cells(old):
-                writer.writerow(cells)
+            for line in old:
+                text = " ".join(line.removeprefix("\ufeff").split())
+                writer.writerow(next(csv.reader([text], delimiter=" "), []))
     return found
-
-
-def _spaced_cells(lines: Iterator[str]) -> Iterator[list[str]]:
-    for line in lines:
-        text = " ".join(line.removeprefix("\ufeff").split())
-        yield next(csv.reader([text], delimiter=" "), [])

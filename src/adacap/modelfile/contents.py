@@ -39,10 +39,10 @@ from adacap.modelfile.evidence import (
     take_background,
     take_capacity,
     take_intervals,
+    take_seen,
 )
 from adacap.modelfile.nets import GROUPS, Facts, NetGroup, PredictorGroup
 from adacap.modelfile.schema import check, parse
-from adacap.modelfile.seen import take_seen
 from adacap.modelfile.signing import Key, check_signature
 from adacap.predictors import Forest
 from adacap.tables.encoder import Encoder
@@ -121,21 +121,20 @@ class ModelFile:
             settings = _settings(model)
             parts = check_blend(model, groups, settings)
             readings = _readings(model)
-            widths = _widths(model, groups)
+            owners = [groups[member["group"]] for member in model["members"]]
+            widths = [owner.width for owner in owners if isinstance(owner, NetGroup)]
             n_rows = model["provenance"]["n_rows"]
             n_read = len(widths) if readings is None else len(readings.studied)
             capacity = take_capacity(left, n_read, targets.n_out, n_rows)
-            intervals: Tensors = {}
-            trees: PredictorGroup | None = None
             n_folds = sum(groups[g].n_members for g in parts[0].groups)
-            if isinstance(targets, Numbers):
-                trees = _width_trees(model, left, Facts(shape, targets.n_out, n_folds, {}))
-                intervals = take_intervals(
-                    left, widths, targets.n_out, n_folds, has_widths=trees is not None
-                )
-            else:
-                require(model["widths"] is None, "it has widths of intervals, but no intervals.")
-                intervals = take_intervals(left, widths, targets.n_out, n_folds, is_of_classes=True)
+            is_of_classes = isinstance(targets, Classes)
+            fits = model["widths"] is None or not is_of_classes
+            require(fits, "it has widths of intervals, but no intervals.")
+            trees = _width_trees(model, left, Facts(shape, targets.n_out, n_folds, {}))
+            intervals = take_intervals(
+                left, widths, targets.n_out, n_folds,
+                has_widths=trees is not None, is_of_classes=is_of_classes,
+            )  # fmt: skip
             n_distinct = model["provenance"]["n_distinct"]
             background = take_background(left, len(encoder.columns), n_distinct)
             seen = take_seen(left, encoder.columns, encoder.n_features_out)
@@ -301,12 +300,6 @@ def _check_member(member: Json, head: str) -> None:
     lam = member["lam"]
     fits = lam is None if head == "linear" else lam is not None and lam >= 0
     require(fits, f"a member has lam {lam} and a {head} head.")
-
-
-def _widths(model: Json, groups: tuple[Group, ...]) -> list[int]:
-    """Features that the output layer of each net reads."""
-    owners = [groups[member["group"]] for member in model["members"]]
-    return [owner.width for owner in owners if isinstance(owner, NetGroup)]
 
 
 def _readings(model: Json) -> Readings | None:

@@ -1,6 +1,6 @@
 """Capacity, errors behind intervals, summaries of training rows: to tensors of a file, and back.
 
-What is read was checked by :mod:`adacap.modelfile.evidence` and :mod:`adacap.modelfile.seen`.
+What is read was checked by :mod:`adacap.modelfile.evidence`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from adacap.modelfile.evidence import (
     BACKGROUND_PREFIX,
     CAPACITY_PREFIX,
     INTERVALS_PREFIX,
+    SEEN_PREFIX,
     Studied,
     errors_in,
     formula_in,
 )
 from adacap.modelfile.groups import as_torch
-from adacap.modelfile.seen import SEEN_PREFIX
 from adacap.nn.predictors import Frozen
 from adacap.tables.summaries import TableSummary
 

@@ -32,11 +32,7 @@ __all__ = ["WRITERS", "NetsInFile", "PredictorsInFile", "as_torch"]
 
 _ENCODING_PREFIX = "encoding."
 
-_FOREIGN = {
-    "BF16": torch.bfloat16,
-    "F8_E4M3": torch.float8_e4m3fn,
-    "F8_E5M2": torch.float8_e5m2,
-}
+_FOREIGN = {"BF16": torch.bfloat16, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2}
 
 
 def as_torch(array: Any) -> Tensor:

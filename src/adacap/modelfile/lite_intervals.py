@@ -141,11 +141,7 @@ class LiteIntervals(_Errors):
         return cls(there, folds, own.get("inflation"), widths, trees)
 
     def rows(
-        self,
-        chunks: Sequence[Floats],
-        outputs: Callable[[Floats], Floats],
-        method: str,
-        width: str,
+        self, chunks: Sequence[Floats], outputs: Callable[[Floats], Floats], method: str, width: str
     ) -> PredictedRows:
         """New rows and the errors to add to their outputs.
 

@@ -171,8 +171,8 @@ def baseline_scores(
         start = time.perf_counter()
         model.fit(train, y, sample_weight=weights)
         seconds = time.perf_counter() - start
-        output = _shares(model, test, codec) if isinstance(codec, ClassCodec) else None
-        output = model.predict(test) if output is None else output
+        is_classes = isinstance(codec, ClassCodec)
+        output = _shares(model, test, codec) if is_classes else model.predict(test)
         found.append(_scored(name, codec, y_test, output, seconds))
     return found
 

@@ -59,10 +59,6 @@ class Rules:
 # ------------------------------------------------------------------------------ policies
 
 
-def _plan_none(cells: Cells, rules: Rules) -> Draft:
-    return [Unchanged()], ""
-
-
 def _plan_paper(cells: Cells, rules: Rules) -> Draft:
     if cells.kind == "datetime":
         return [], "datetime"
@@ -141,7 +137,7 @@ Policy: TypeAlias = Callable[[Cells, Rules], Draft]
 POLICIES: dict[str, Policy] = {
     "default": _plan_default,
     "paper": _plan_paper,
-    "none": _plan_none,
+    "none": lambda cells, rules: ([Unchanged()], ""),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from adacap._typing import Floats
 from adacap.tables.columns import Column
@@ -77,9 +78,8 @@ def _tame(y: Floats) -> list[Floats]:
 
 
 def _ranks(values: npt.NDArray[Any]) -> Floats:
-    """Rank of each value; equal values share their mean rank."""
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[codes])
+    """Rank of each value, from 0; equal values share their mean rank."""
+    return np.asarray(rankdata(values) - 1)
 
 
 def _targets(y: npt.NDArray[Any], is_class: bool) -> list[npt.NDArray[Any]]:

@@ -93,7 +93,10 @@ class Table:
         column = self.columns[j]
         if column.kind == "categorical":
             return np.array([*column.levels, None], dtype=object)[column.values]
-        return _read_only(_as_float(column.values))
+        is_float = column.values.dtype.kind == "f" and column.values.dtype.itemsize <= 8
+        view = column.values.view() if is_float else column.values.astype(np.float64)
+        view.flags.writeable = False
+        return view
 
     def take(self, rows: Any) -> Table:
         """Table of the rows given as indices, boolean mask or slice."""
@@ -173,18 +176,6 @@ class Table:
         return equal
 
 
-def _as_float(values: Array) -> Array:
-    if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
-        return values
-    return values.astype(np.float64)
-
-
-def _read_only(values: Array) -> Array:
-    view = values.view()
-    view.flags.writeable = False
-    return view
-
-
 # --------------------------------------------------------------------------- hashing
 
 
@@ -226,26 +217,12 @@ def _absorb(keys: npt.NDArray[np.uint64], bits: npt.NDArray[np.uint64]) -> None:
 def read_table(X: Any) -> Table:
     """Read a two-dimensional table of numbers, text, booleans and dates.
 
-    None, NaN, NA and NaT are missing cells. Text is categorical even where it spells a
-    number; a column of Python or NumPy numbers is numeric whatever its container says.
-
-    Parameters
-    ----------
-    X : array, dataframe, mapping or nested sequence of shape (n_rows, n_columns)
-        NumPy array, dataframe (pandas, polars, arrow or one like them), mapping of columns, list
-        of lists, or an object NumPy can convert. A Table is returned as it is.
-
-    Returns
-    -------
-    Table
-        Floating and integer data is not copied.
-
-    Raises
-    ------
-    TypeError
-        If X is sparse or lazy, or a cell is neither text, number, boolean, date nor missing.
-    ValueError
-        If X is not two-dimensional, is empty, or holds complex or infinite values.
+    None, NaN, NA and NaT are missing cells. Text is categorical even where it spells a number; a
+    column of Python or NumPy numbers is numeric whatever its container says. X is a NumPy array, a
+    dataframe (pandas, polars, arrow or one like them), a mapping of columns, a list of lists, or
+    what NumPy can convert; a Table is returned as it is. Floating and integer data is not copied.
+    Refused are X that is sparse, lazy, empty or not two-dimensional, complex and infinite values,
+    and cells that :func:`~adacap.tables.columns.read_column` refuses.
 
     Examples
     --------
@@ -301,7 +278,8 @@ def _from_block(block: Array) -> Table:
 
 
 def _refuse_infinity(table: Table) -> None:
-    blocks = [table._block] if table._block is not None else _float_columns(table)
+    floats = (column.values for column in table.columns if column.values.dtype.kind == "f")
+    blocks = floats if table._block is None else [table._block]
     if not any(
         np.isinf(block[rows]).any() for block in blocks for rows in row_chunks(table.n_rows)
     ):
@@ -310,7 +288,3 @@ def _refuse_infinity(table: Table) -> None:
         count = int(np.isinf(table.column(j)).sum()) if table.kind(j) != "categorical" else 0
         if count:
             raise infinity_error(table.place(j), count, table.n_rows)
-
-
-def _float_columns(table: Table) -> list[Array]:
-    return [column.values for column in table.columns if column.values.dtype.kind == "f"]
