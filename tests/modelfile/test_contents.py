@@ -63,8 +63,7 @@ def test_transforms_that_a_target_has(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"unit": 0.0}, {"power": 0.0}, {"power": 2.0}, {"low": 1.5}, {"errors": []}],
+    "change", [{"unit": 0.0}, {"power": 0.0}, {"power": 2.0}, {"low": 1.5}, {"errors": []}]
 )
 def test_transforms_that_no_target_has(change: dict[str, Any]) -> None:
     with pytest.raises(ModelFileError, match="a transform that no target has"):

@@ -98,10 +98,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "one column": lambda: (regressor().fit(X, Y[:, None]), X),
     "seeds": lambda: (regressor(n_estimators=3).fit(X, Y), X),
     "folds": lambda: (regressor(n_estimators=3, validation="folds").fit(X, Y), X),
-    "plain ensemble": lambda: (
-        regressor(scheme="plain", n_estimators=2).fit(X, Y),
-        X,
-    ),
+    "plain ensemble": lambda: (regressor(scheme="plain", n_estimators=2).fit(X, Y), X),
     "no validation": lambda: (regressor(validation=0.0).fit(X, Y), X),
     "numbers": lambda: (
         regressor(lambda_init=[0.1, np.float32(1.0)], time_limit=math.inf).fit(X, Y),
@@ -685,8 +682,7 @@ def test_parts_of_columns_that_do_not_match(saved_frame: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "extra",
-    [("more.txt", b""), ("../../evil", b"x"), ("/etc/evil", b"x"), ("model.json", b"{}")],
+    "extra", [("more.txt", b""), ("../../evil", b"x"), ("/etc/evil", b"x"), ("model.json", b"{}")]
 )
 def test_only_two_parts(extra: tuple[str, bytes], saved: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="its parts are"):
