@@ -94,11 +94,8 @@ def _flush() -> None:
         raise
 
 
-# Warnings for programmers, reworded for users of the command line.
-_PLAIN_WORDS = {
-    "are trained one by one, since": "The nets are trained one after the other, not all at once, "
-    "which takes longer."
-}
+_ONE_BY_ONE = "are trained one by one, since"  # a warning for programmers, and in plain words:
+_PLAIN_WORDS = "The nets are trained one after the other, not all at once, which takes longer."
 
 
 def _show_each_once() -> Callable[..., None]:
@@ -106,8 +103,7 @@ def _show_each_once() -> Callable[..., None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *args: Any, **more: Any) -> None:
-        text = str(message)
-        text = next((plain for part, plain in _PLAIN_WORDS.items() if part in text), text)
+        text = _PLAIN_WORDS if _ONE_BY_ONE in str(message) else str(message)
         if text not in shown:
             shown.add(text)
             note(text)
