@@ -15,12 +15,14 @@ from adacap.cli.models import build
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
 from adacap.files import FileError, Sample, Source, open_table, sample_table
+from adacap.files.errors import need_arrow
 from adacap.progress import Steps
 from adacap.tables.suspicions import is_numbering
 
 __all__ = ["Dependent", "Loaded", "load_rows"]
 
 _MANY_ROWS = 400_000
+pa = need_arrow()
 
 
 class Dependent(NamedTuple):
@@ -113,8 +115,6 @@ def load_rows(
     Each net takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than all nets take
     are of no use: from a larger table a uniform sample is drawn in one pass.
     """
-    import pyarrow as pa
-
     # dates in the user's format are read by the model, which then knows it
     options = replace(text.read(), date_format=None)
     if task not in TASKS:
@@ -179,8 +179,6 @@ def _kept(keep: str | None, source: Source, roles: Sequence[str | None]) -> tupl
 
 def _cells(table: Any, name: str | None, known: Any) -> Any:
     """Cells of a column, of the rows that have a target."""
-    import pyarrow as pa
-
     if name is None:
         return None
     column = table.column(name)
@@ -217,8 +215,6 @@ def read_weights(table: Any, name: str, known: Any) -> Any:
     Traceback (most recent call last):
     adacap.files.errors.FileError: The weight 'w' is -2 in row 2. Weights are 0 or more.
     """
-    import pyarrow as pa
-
     column = table.column(name)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise FileError(f"The weight {name!r} holds {column.type} values, not numbers.")
@@ -267,8 +263,6 @@ def _notes(loaded: Loaded, counters: list[str]) -> list[str]:
 
 def _counts_rows(column: Any, sample: Sample) -> bool:
     """Whether a column is a run of whole numbers, one per row; of drawn rows, a part of one."""
-    import pyarrow as pa
-
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False

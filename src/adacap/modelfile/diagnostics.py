@@ -55,8 +55,7 @@ def background_tensors(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
 
 def restore_background(arrays: Tensors) -> Background:
     """What is remembered of the training rows, from the arrays of a file."""
-    own = {name: array.copy() for name, array in arrays.items()}
-    return Background(None, own.get("fold"), own.get("shares"))
+    return Background(None, **{name: array.copy() for name, array in arrays.items()})
 
 
 def seen_tensors(seen: Seen | None) -> Iterator[tuple[str, Tensor]]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.bounds import Depends, Errors
-from adacap.modelfile.archive import Tensors, require
+from adacap.modelfile.archive import Tensors, refuse, require
 from adacap.tables.plan import ColumnPlan
 from adacap.tables.summaries import N_QUANTILES, levels_of
 from adacap.widths import Widths
@@ -175,8 +175,7 @@ class _Named:
     ) -> npt.NDArray[Any]:
         found = self.left.pop(name, None)
         if found is None or found.shape != shape or found.dtype != dtype:
-            require(False, f"{INTERVALS_PREFIX}{name} {otherwise}.")
-        assert found is not None
+            refuse(f"{INTERVALS_PREFIX}{name} {otherwise}.")
         self.taken[name] = found
         return found
 
