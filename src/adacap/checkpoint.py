@@ -286,7 +286,7 @@ class Checkpoint:
 
     def __reduce__(self) -> Any:
         """Nothing in another process: only one may write the file."""
-        return _nothing, ()
+        return type(None), ()
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Checkpoint | None) -> Checkpoint | None:
@@ -415,10 +415,6 @@ class Checkpoint:
         from adacap.files.atomic import remove_drafts
 
         remove_drafts(self.path, idle_seconds=0)  # one machine alone works on a fit
-
-
-def _nothing() -> None:
-    return None
 
 
 def _differ(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

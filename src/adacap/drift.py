@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -158,10 +159,9 @@ class Shift(NamedTuple):
 def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shift:
     """Kolmogorov–Smirnov test against stored quantiles.
 
-    The largest gap is searched at the stored values only, where the training shares are exact.
-    It is never larger than the gap over all values, so the p-value is never too small.
-
-    ``grid`` (q,) are values and ``below`` the share of the ``n`` training cells at most as large;
+    The largest gap is searched at the stored values only, where the training shares are exact. It
+    is never larger than the gap over all values, so the p-value is never too small. ``below`` is
+    the share of the ``n`` training cells that are at most as large as each value of ``grid``;
     ``values`` are new cells, without missing ones.
 
     Examples
@@ -170,50 +170,40 @@ def quantile_test(grid: Floats, below: Floats, n: float, values: Floats) -> Shif
     >>> quantile_test(grid, grid / 100, 100, grid + 30).size
     0.3
     """
-    from scipy import stats
-
-    if not len(values) or not n > 0:
-        return Shift(0.0, 1.0)
-    share = np.searchsorted(np.sort(values), grid, side="right") / len(values)
-    gap = float(np.abs(share - below).max())
     m = len(values)
-    return Shift(round(gap, 12), float(stats.kstwobign.sf(gap * math.sqrt(n * m / (n + m)))))
+    if not m or not n > 0:
+        return Shift(0.0, 1.0)
+    share = np.searchsorted(np.sort(values), grid, side="right") / m
+    gap = float(np.abs(share - below).max())
+    p_value = stats.kstwobign.sf(gap * math.sqrt(n * m / (n + m)))
+    return Shift(round(gap, 12), float(p_value))
 
 
 def level_test(before: Floats, now: Floats) -> Shift:
     """χ² test of the rows of each level; the size is the population stability index.
 
-    Levels of few rows are counted together, so that χ² holds.
+    Levels of few rows are counted together, so that χ² holds. ``before`` and ``now`` are the rows
+    of each level.
 
     Examples
     --------
     >>> level_test(np.array([50.0, 50.0]), np.array([50.0, 50.0]))
     Shift(size=0.0, p_value=1.0)
     """
-    from scipy import stats
-
     if not before.sum() > 0 or not now.sum() > 0:
         return Shift(0.0, 1.0)
     a, b = before / before.sum(), now / now.sum()
-    index = _stability(a, b)
+    a, b = np.maximum(a, _LEAST_SHARE), np.maximum(b, _LEAST_SHARE)
+    index = float(((b - a) * np.log(b / a)).sum())
     pooled = (before + now) / (before.sum() + now.sum())
     rare = pooled * min(before.sum(), now.sum()) < _LEAST_EXPECTED
-    table = np.stack([_together(before, rare), _together(now, rare)])
+    table = np.stack([np.append(each[~rare], each[rare].sum()) for each in (before, now)])
     table = table[:, table.sum(0) > 0]
     if table.shape[1] < 2:
         return Shift(index, 1.0)
     expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
     chi2 = float(((table - expected) ** 2 / expected).sum())
     return Shift(index, float(stats.chi2.sf(chi2, table.shape[1] - 1)))
-
-
-def _stability(a: Floats, b: Floats) -> float:
-    a, b = np.maximum(a, _LEAST_SHARE), np.maximum(b, _LEAST_SHARE)
-    return float(((b - a) * np.log(b / a)).sum())
-
-
-def _together(counts: Floats, rare: npt.NDArray[np.bool_]) -> Floats:
-    return np.append(counts[~rare], counts[rare].sum())
 
 
 def share_test(before: float, n: float, now: float, m: float) -> Shift:
@@ -224,8 +214,6 @@ def share_test(before: float, n: float, now: float, m: float) -> Shift:
     >>> share_test(0.0, 200, 0.5, 100).p_value < 1e-9, share_test(0.1, 200, 0.1, 100).p_value
     (True, 1.0)
     """
-    from scipy import stats
-
     a, b = round(before * n), round(now * m)
     if a == b == 0 or (a >= round(n) and b >= round(m)):
         return Shift(abs(now - before), 1.0)
@@ -470,7 +458,7 @@ _CHUNK = 2048
 def relative_leverage(model: Any, seen: Seen, encoded: npt.NDArray[Any]) -> Floats | None:
     """Leverage of encoded rows over that which 99 % of the training rows stay below.
 
-    Above 1 for rows (n, d) beyond reach; None where the model keeps nothing to judge by.
+    It is above 1 for rows beyond reach, and None where the model keeps nothing to judge by.
     """
     part = next((one for one in model.blend_ if one.name.startswith("kernel")), None)
     if seen.kernel is not None and part is not None:

@@ -72,10 +72,7 @@ SEPARATORS = {
     "one blank.data": (b"a b\n1 4.5\n2 5.5\n3 6.5\n", AB),
     "many blanks.data": (b"  a     b\n  1   4.5\n 2     5.5\n  3   6.5  \n", AB),
     "blanks and tabs.dat.txt": (b"a  b\n1\t 4.5\n2 \t5.5\n3   6.5\n", AB),
-    "blanks without names.data": (
-        b"1 4.5\n2 5.5\n\n3 6.5\n",
-        {"c0": AB["a"], "c1": AB["b"]},
-    ),
+    "blanks without names.data": (b"1 4.5\n2 5.5\n\n3 6.5\n", {"c0": AB["a"], "c1": AB["b"]}),
     "blanks and decimal commas.data": (b"a b\n1 4,5\n2 5,5\n3 6,5\n", AB),
     "commas within quotes.csv": (
         b'a,b\n1,"red, green"\n2,"blue"\n',
@@ -155,10 +152,7 @@ DATES = {
         column("13/01/2021 3:30 PM", "01/02/2021 9:00 AM"),
         ["2021-01-13T15:30:00", "2021-02-01T09:00:00"],
     ),
-    "a few bad dates.csv": (
-        column(*["13/01/2021"] * 29, "soon"),
-        ["2021-01-13"] * 29 + [None],
-    ),
+    "a few bad dates.csv": (column(*["13/01/2021"] * 29, "soon"), ["2021-01-13"] * 29 + [None]),
     "unclear.csv": (column("01/02/2021", "03/04/2021"), ["01/02/2021", "03/04/2021"]),
     "hours.csv": (column("01:00:30", "02:00:00"), [3630.0, 7200.0]),
 }

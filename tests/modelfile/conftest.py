@@ -75,3 +75,12 @@ def any_model() -> Callable[..., tuple[Any, pd.DataFrame, pd.DataFrame]]:
         return model.fit(train, y), train, new
 
     return drawn
+
+
+@pytest.fixture
+def ridge_file(tmp_path: Path) -> Path:
+    """A file of a model without nets."""
+    rows = [[float(i)] for i in range(30)]
+    model = AdaCapRegressor(quality=["ridge"], random_state=0)
+    model.fit(rows, [i % 7 for i in range(30)]).save(tmp_path / "m.adacap")
+    return tmp_path / "m.adacap"

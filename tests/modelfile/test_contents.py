@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adacap import AdaCapRegressor
 from adacap.exceptions import ModelFileError, SignatureError
 from adacap.modelfile import contents
 from adacap.modelfile.contents import (
@@ -64,8 +63,7 @@ def test_transforms_that_a_target_has(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"unit": 0.0}, {"power": 0.0}, {"power": 2.0}, {"low": 1.5}, {"errors": []}],
+    "change", [{"unit": 0.0}, {"power": 0.0}, {"power": 2.0}, {"low": 1.5}, {"errors": []}]
 )
 def test_transforms_that_no_target_has(change: dict[str, Any]) -> None:
     with pytest.raises(ModelFileError, match="a transform that no target has"):
@@ -199,13 +197,8 @@ def test_nets_are_all_the_users_own_or_none(monkeypatch: pytest.MonkeyPatch) -> 
         groups(monkeypatch, 1, "mine.net", None)
 
 
-def test_a_blend_of_one_part_without_nets_is_a_model(tmp_path: Path) -> None:
-    rows = [[float(i)] for i in range(30)]
-    fitted = AdaCapRegressor(quality=["ridge"], random_state=0).fit(
-        rows, [i % 7 for i in range(30)]
-    )
-    fitted.save(tmp_path / "m.adacap")
-    file = contents.read_model(tmp_path / "m.adacap")
+def test_a_blend_of_one_part_without_nets_is_a_model(ridge_file: Path) -> None:
+    file = contents.read_model(ridge_file)
     assert (file.description["members"], len(file.parts), file.settings.scheme) == ([], 1, None)
     with pytest.raises(ModelFileError, match="it has no members"):
         _groups({"members": [], "blend": [], "groups": []}, {}, (1,), 1)

@@ -98,10 +98,7 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "one column": lambda: (regressor().fit(X, Y[:, None]), X),
     "seeds": lambda: (regressor(n_estimators=3).fit(X, Y), X),
     "folds": lambda: (regressor(n_estimators=3, validation="folds").fit(X, Y), X),
-    "plain ensemble": lambda: (
-        regressor(scheme="plain", n_estimators=2).fit(X, Y),
-        X,
-    ),
+    "plain ensemble": lambda: (regressor(scheme="plain", n_estimators=2).fit(X, Y), X),
     "no validation": lambda: (regressor(validation=0.0).fit(X, Y), X),
     "numbers": lambda: (
         regressor(lambda_init=[0.1, np.float32(1.0)], time_limit=math.inf).fit(X, Y),
@@ -381,41 +378,29 @@ def test_a_factory_that_does_not_fit(
 # ------------------------------------------------------------------------- malformed files
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("saved") / "m.adacap"
-    regressor(width=4, depth=1, max_iter=2).fit(X, Y).save(path)
-    return path
+def saved_model(name: str, make: Callable[[], Any]) -> Any:
+    """Fixture of the file of a fitted model."""
+
+    @pytest.fixture(scope="module", name=name)
+    def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        path = tmp_path_factory.mktemp(name) / "m.adacap"
+        make().save(path)
+        return path
+
+    return saved
 
 
-@pytest.fixture(scope="module")
-def saved_frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of every kind of column."""
-    path = tmp_path_factory.mktemp("frame") / "m.adacap"
-    regressor(width=4, depth=1, max_iter=2).fit(FRAME, Y).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("classes") / "m.adacap"
-    classifier(width=4, depth=1, max_iter=2).fit(X, THIRDS).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("own") / "m.adacap"
-    regressor(architecture=own_rows, max_iter=2).fit(X, Y).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def saved_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("images") / "m.adacap"
-    model = regressor(architecture=small_conv, preprocessing="none", max_iter=2)
-    model.fit(IMAGES, Y).save(path)
-    return path
+SMALL = {"width": 4, "depth": 1, "max_iter": 2}
+_saved = saved_model("saved", lambda: regressor(**SMALL).fit(X, Y))
+_frame = saved_model(
+    "saved_frame", lambda: regressor(**SMALL).fit(FRAME, Y)
+)  # every kind of column
+_classes = saved_model("saved_classes", lambda: classifier(**SMALL).fit(X, THIRDS))
+_own = saved_model("saved_own", lambda: regressor(architecture=own_rows, max_iter=2).fit(X, Y))
+_images = saved_model(
+    "saved_images",
+    lambda: regressor(architecture=small_conv, preprocessing="none", max_iter=2).fit(IMAGES, Y),
+)
 
 
 def parts(path: Path) -> tuple[Any, bytes]:
@@ -697,8 +682,7 @@ def test_parts_of_columns_that_do_not_match(saved_frame: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "extra",
-    [("more.txt", b""), ("../../evil", b"x"), ("/etc/evil", b"x"), ("model.json", b"{}")],
+    "extra", [("more.txt", b""), ("../../evil", b"x"), ("/etc/evil", b"x"), ("model.json", b"{}")]
 )
 def test_only_two_parts(extra: tuple[str, bytes], saved: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="its parts are"):

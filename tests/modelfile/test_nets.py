@@ -92,10 +92,7 @@ def ones(*shape):
         (lambda t: t.pop("head.log_lambda"), r"no tensor head\.log_lambda"),
         (lambda t: t.update({"backbone.0.bias": ones(3, 5)}), r"of shape \(3, 5\), not .*\(3, 6\)"),
         (lambda t: t.update({"output.bias": ones(3, 1) * np.nan}), "NaN or infinite"),
-        (
-            lambda t: t.update({"output.weight": ones(6, 1)}),
-            "weight is missing or not of 3 nets",
-        ),
+        (lambda t: t.update({"output.weight": ones(6, 1)}), "weight is missing or not of 3 nets"),
         (lambda t: t.update({"output.weight": ones(3, 6, 2)}), "3 nets and 1 outputs"),
     ],
 )

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import pytest
 
-from adacap import AdaCapRegressor
 from adacap.architectures import Architecture
 from adacap.estimators.constraints import REGRESSOR
 from adacap.exceptions import ModelFileError
@@ -71,14 +70,9 @@ def test_values_are_counted_without_what_stands_in_names(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def description(tmp_path: Path) -> dict[str, Any]:
+def description(ridge_file: Path) -> dict[str, Any]:
     """Of a model without nets."""
-    rows = [[float(i)] for i in range(30)]
-    fitted = AdaCapRegressor(quality=["ridge"], random_state=0).fit(
-        rows, [i % 7 for i in range(30)]
-    )
-    fitted.save(tmp_path / "m.adacap")
-    found: dict[str, Any] = json.loads(read(tmp_path / "m.adacap").text)
+    found: dict[str, Any] = json.loads(read(ridge_file).text)
     assert parse(json.dumps(found).encode())
     return found
 

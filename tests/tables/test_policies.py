@@ -191,18 +191,8 @@ READERS = {
         lambda d: d.iloc[:, :-1],
     ),
     "abalone": (10, "abalone.data", {"header": None}, lambda d: d.iloc[:, :-1]),
-    "bangalore-real-estate": (
-        6,
-        "blr_real_estate_prices.csv.gz",
-        {},
-        lambda d: d.iloc[:, :-1],
-    ),
-    "seoul-bike": (
-        15,
-        "SeoulBikeData.csv.gz",
-        {"encoding": "latin-1"},
-        lambda d: d.iloc[:, 2:],
-    ),
+    "bangalore-real-estate": (6, "blr_real_estate_prices.csv.gz", {}, lambda d: d.iloc[:, :-1]),
+    "seoul-bike": (15, "SeoulBikeData.csv.gz", {"encoding": "latin-1"}, lambda d: d.iloc[:, 2:]),
 }
 
 

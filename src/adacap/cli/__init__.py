@@ -16,10 +16,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from adacap._version import __version__
+from adacap.cli import options as option
 from adacap.cli.advise import advise
 from adacap.cli.calibrate import calibrate
 from adacap.cli.check import check
-from adacap.cli.common import AsJson, Force, command, print_json
+from adacap.cli.common import command, print_json
 from adacap.cli.evaluate import evaluate
 from adacap.cli.explain import explain
 from adacap.cli.export import export
@@ -130,8 +131,8 @@ def demo(
         Path, typer.Option("--output", "-o", help="Where to save the model of the first table.")
     ] = Path("demo.adacap"),
     seed: Annotated[int, typer.Option(help="Seed of the split and of every method.")] = 0,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: option.Force = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Train on two tables that need no download and compare with simple methods."""
     from adacap.demo import run_demo

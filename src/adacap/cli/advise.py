@@ -6,25 +6,8 @@ from typing import Annotated
 
 import typer
 
-from adacap.cli.common import (
-    LARGEST_SEED,
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    GroupColumn,
-    Keep,
-    Separator,
-    TimeColumn,
-    UsageError,
-    command,
-    note,
-    print_json,
-    print_table,
-    say,
-    text_options,
-)
-from adacap.cli.fit import Data, Drop, TaskOption
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
 from adacap.progress import Steps
 
 __all__ = ["advise"]
@@ -34,21 +17,17 @@ _MOST_ROWS = 20_000  # read to draw from
 
 @command
 def advise(
-    data: Data,
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
-    task: TaskOption = "auto",
-    drop: Drop = None,
-    group: GroupColumn = None,
-    time: TimeColumn = None,
-    keep: Keep = None,
+    data: option.Data,
+    target: option.OneTarget,
+    *,
+    task: option.Task = "auto",
+    drop: option.Drop = None,
+    dependence: option.DependentRows,
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, help="Of rows drawn, folds and forests.")
+        int, typer.Option(min=0, max=option.LARGEST_SEED, help="Of rows drawn, folds and forests.")
     ] = 0,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Say in seconds whether AdaCap, a linear model or trees should win on a table, and why.
 
@@ -58,10 +37,9 @@ def advise(
     from adacap.cli.tables import load_rows
     from adacap.tables.targets import what_is_held
 
-    text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, None, drop=drop or [], max_rows=_MOST_ROWS, seed=seed, text=text,
-        group=group, time=time, keep=keep,
+        data, target, task, None, drop=drop, max_rows=_MOST_ROWS, seed=seed, text=text,
+        dependence=dependence,
     )  # fmt: skip
     if len(loaded.target.names) > 1:
         raise UsageError("advise looks at one target at a time.")

@@ -7,23 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    Force,
-    KeyFile,
-    Separator,
-    UsageError,
-    Weight,
-    command,
-    counted,
-    print_json,
-    refuse_same,
-    say,
-    text_options,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, print_json, say
+from adacap.text import counted
 
 if TYPE_CHECKING:
     from adacap.files import TextOptions
@@ -33,8 +19,9 @@ __all__ = ["calibrate"]
 
 @command
 def calibrate(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: option.Model,
     data: Annotated[Path, typer.Argument(help="Table of fresh rows, with the target.")],
+    *,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; by default MODEL itself is replaced."),
@@ -47,14 +34,11 @@ def calibrate(
         str | None,
         typer.Option(help="Column of groups that the model has not seen: each counts once."),
     ] = None,
-    weight: Weight = None,
-    key_file: KeyFile = None,
-    force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    weight: option.Weight = None,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Compute errors on fresh rows, so that intervals have guaranteed coverage.
 
@@ -68,14 +52,13 @@ def calibrate(
 
     place = model if output is None else output
     check_writable(place, force or output is None)
-    refuse_same({"MODEL": model, "DATA": data, "--key-file": key_file})
-    refuse_same({"DATA": data, "--key-file": key_file, "--output": output})
+    option.refuse_same({"MODEL": model, "DATA": data, "--key-file": key_file})
+    option.refuse_same({"DATA": data, "--key-file": key_file, "--output": output})
     estimator = load_model(model, key_file)
     key = read_key(key_file)
     if key is None and read(model).comment:
         raise UsageError(f"{model} is signed. Give its key, to sign it again: --key-file FILE.")
-    text = text_options(separator, decimal, encoding, date_format)
-    rows = _rows(estimator, data, target or [], group, weight, text)
+    rows = _rows(estimator, data, target or [], group, weight, text.read())
     y, groups = rows.y, rows.groups
     estimator.calibrate(rows.X, y, groups=groups, sample_weight=rows.weight)
     estimator.save(place, force=force or output is None, key=key)
@@ -126,12 +109,11 @@ def _rows(
         raise UsageError(
             f"{data} has no column {missing[0]!r}, the target. Give it: --target NAME."
         )
-    if group is not None and group not in source.names:
-        raise UsageError(f"{data} has no column {group!r}. Name that of the groups: --group NAME.")
-    if weight is not None and weight not in source.names:
-        raise UsageError(
-            f"{data} has no column {weight!r}. Name that of the weights: --weight NAME."
-        )
+    for role, name in (("group", group), ("weight", weight)):
+        if name is not None and name not in source.names:
+            raise UsageError(
+                f"{data} has no column {name!r}. Name that of the {role}s: --{role} NAME."
+            )
     found = find_columns(estimator, source)
     taken: dict[str | None, str] = dict.fromkeys(found or (), "a column the model learned from")
     taken |= {weight: "the column of --weight", group: "the column of --group"}
@@ -144,8 +126,7 @@ def _rows(
     kinds = {**file_kinds(estimator, columns, has_format), **_target_kinds(estimator, names)}
     kinds |= {} if weight is None else {weight: "numeric"}
     wanted = dict.fromkeys(name for name in (*columns, *names, group, weight) if name is not None)
-    batches = source.batches(list(wanted), kinds=kinds)
-    tables = [_table(batch) for batch in batches]
+    tables = list(source.batches(list(wanted), kinds=kinds))
     if not tables:
         raise FileError(f"{data} has no rows.")
     table = pa.concat_tables(tables)
@@ -168,9 +149,3 @@ def _target_kinds(estimator: Any, names: list[str]) -> dict[str, str]:
     kinds = {"b": "boolean", "i": "numeric", "u": "numeric", "f": "numeric"}
     kind = None if labels is None else kinds.get(labels.dtype.kind)
     return {} if kind is None else dict.fromkeys(names, kind)
-
-
-def _table(batch: Any) -> Any:
-    import pyarrow as pa
-
-    return batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])

@@ -7,23 +7,10 @@ from typing import Annotated
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    KeyFile,
-    Separator,
-    UsageError,
-    command,
-    counted,
-    note,
-    print_json,
-    print_table,
-    say,
-    text_options,
-)
-from adacap.cli.predict import Model, PredictionJob
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
+from adacap.cli.predict import PredictionJob
+from adacap.text import counted
 
 __all__ = ["check"]
 
@@ -32,18 +19,16 @@ _MOST_SHOWN = 10
 
 @command
 def check(
-    model: Model,
+    model: option.Model,
     data: Annotated[Path, typer.Argument(help="New rows: any file that predict takes.")],
+    *,
     alpha: Annotated[float, typer.Option(help="Chance of any false alarm.")] = 0.05,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 if a column moved.")
     ] = False,
-    key_file: KeyFile = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Show which columns have moved since training, and which rows' intervals not to trust.
 
@@ -54,8 +39,7 @@ def check(
 
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha is a chance between 0 and 1, got {alpha:g}.")
-    text = text_options(separator, decimal, encoding, date_format)
-    job = PredictionJob(model, data, None, text, key_file)
+    job = PredictionJob(model, data, None, text.read(), key_file)
     job.keep([], False)
     found = check_drift(job.model, job.all_rows(), alpha=alpha)
     if as_json:

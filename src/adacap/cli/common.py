@@ -1,87 +1,24 @@
-"""What the commands share: options, exit codes, printing."""
+"""How commands run and print: groups of options, exit codes, notes, results."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from adacap.exceptions import AdaCapError, OutputError, UsageError
-from adacap.text import counted, number, plus_minus, size_of, table_lines, visible
+from adacap.text import table_lines, visible
 
-if TYPE_CHECKING:
-    from adacap.files import Source, TextOptions
-
-__all__ = [
-    "LARGEST_SEED",
-    "AsJson", "DateFormat", "Decimal", "Encoding", "EscapeFormulas", "Force", "GroupColumn",
-    "Keep", "KeyFile", "Separator", "TimeColumn", "UsageError", "Weight",
-    "command", "counted", "exit_code", "note", "number", "plus_minus", "print_json", "print_table",
-    "refuse_same", "say", "shares", "size_of", "split_names", "text_options",
-]  # fmt: skip
-
-LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-EscapeFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas",
-        help="In text files, put ' before text that a spreadsheet would run as a formula.",
-    ),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option("--weight", help="Column of row weights; it is not learned from."),
-]
-_ROWS = "Rows that are not independent"
-GroupColumn = Annotated[
-    str | None,
-    typer.Option("--group", help="Column of groups, such as a patient: none is on both sides of a "
-                 "split. It is not learned from.", rich_help_panel=_ROWS),
-]  # fmt: skip
-TimeColumn = Annotated[
-    str | None,
-    typer.Option("--time", help="Column that orders the rows: tests are on later rows. It is not "
-                 "learned from.", rich_help_panel=_ROWS),
-]  # fmt: skip
-Keep = Annotated[
-    str | None,
-    typer.Option("--keep", help="Of the columns of --group and --time, those to learn from "
-                 "anyway, comma-separated.", rich_help_panel=_ROWS),
-]  # fmt: skip
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key-file", help="File of the key that the model file is signed with."),
-]
-_TEXT = "Text files"
-Separator = Annotated[
-    str | None,
-    typer.Option(help="Between cells; 'tab', or 'space' for any blanks.", show_default="detected",
-                 rich_help_panel=_TEXT),
-]  # fmt: skip
-Decimal = Annotated[
-    str | None,
-    typer.Option(help="Decimal sign.", show_default="detected", rich_help_panel=_TEXT),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Such as latin-1.", show_default="detected", rich_help_panel=_TEXT),
-]
-DateFormat = Annotated[
-    str | None,
-    typer.Option(help="Of dates, such as '%d/%m/%Y'.", show_default="ISO 8601 and clear others",
-                 rich_help_panel=_TEXT),
-]  # fmt: skip
+__all__ = ["UsageError", "command", "exit_code", "note", "print_json", "print_table", "say"]
 
 
 def exit_code(error: BaseException) -> int:
@@ -106,11 +43,15 @@ def command(
 ) -> Callable[..., None]:
     """A command that ends with its message alone and the code of :func:`exit_code`; 130 on Ctrl-C.
 
-    An interrupted command says what was kept: what the KeyboardInterrupt says, else ``kept``.
+    An interrupted command says what was kept: what the KeyboardInterrupt says, else ``kept``. A
+    parameter that is a named tuple stands for its fields, an option each.
     """
+    signature, groups = _spread(function)
 
     @wraps(function)
     def run(*args: Any, **options: Any) -> None:
+        for name, group in groups.items():
+            options[name] = group(**{field: options.pop(field) for field in group._fields})
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_each_once()
@@ -125,7 +66,22 @@ def command(
                 _flush()
             raise typer.Exit(exit_code(error)) from error
 
+    run.__signature__ = signature  # type: ignore[attr-defined]
     return run
+
+
+def _spread(function: Callable[..., None]) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Signature with the fields of each group of options in its place, and these groups."""
+    signature, groups = inspect.signature(function, eval_str=True), {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if hasattr(parameter.annotation, "_fields"):
+            groups[name] = parameter.annotation
+            fields = inspect.signature(parameter.annotation).parameters.values()
+            parameters += [field.replace(kind=parameter.kind) for field in fields]
+        else:
+            parameters.append(parameter)
+    return signature.replace(parameters=parameters), groups
 
 
 def _flush() -> None:
@@ -138,11 +94,8 @@ def _flush() -> None:
         raise
 
 
-# Warnings for programmers, reworded for users of the command line.
-_PLAIN_WORDS = {
-    "are trained one by one, since": "The nets are trained one after the other, not all at once, "
-    "which takes longer.",
-}
+_ONE_BY_ONE = "are trained one by one, since"  # a warning for programmers, and in plain words:
+_PLAIN_WORDS = "The nets are trained one after the other, not all at once, which takes longer."
 
 
 def _show_each_once() -> Callable[..., None]:
@@ -150,8 +103,7 @@ def _show_each_once() -> Callable[..., None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *args: Any, **more: Any) -> None:
-        text = str(message)
-        text = next((plain for part, plain in _PLAIN_WORDS.items() if part in text), text)
+        text = _PLAIN_WORDS if _ONE_BY_ONE in str(message) else str(message)
         if text not in shown:
             shown.add(text)
             note(text)
@@ -195,107 +147,9 @@ def _finite(value: Any) -> Any:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    best: int = -1,
-    n_text: int | None = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, best: int = -1, n_text: int | None = 1
 ) -> None:
     """Print :func:`adacap.text.table_lines`, titles and the best row in bold on a terminal."""
     cells = [[visible(cell) for cell in row] for row in rows]
     for i, line in enumerate(table_lines(columns, cells, n_text=n_text), start=-1):
         typer.echo(typer.style(line, bold=True) if i in (-1, best) else line)
-
-
-def shares(text: str | None, option: str, example: str) -> list[float]:
-    """Numbers between 0 and 1 of an option, comma-separated.
-
-    Examples
-    --------
-    >>> shares("0.5,0.9", "--interval", "0.9"), shares(None, "--interval", "0.9")
-    ([0.5, 0.9], [])
-    >>> shares("90", "--interval", "0.9")
-    Traceback (most recent call last):
-    adacap.exceptions.UsageError: --interval is a share between 0 and 1, got 90. Did you mean 0.9?
-    """
-    found = []
-    for part in [] if text is None else text.split(","):
-        try:
-            value = float(part)
-        except ValueError:
-            raise UsageError(f"{option} takes numbers such as {example}, got {part!r}.") from None
-        if not 0 < value < 1:
-            meant = _meant(value, option, example)
-            raise UsageError(f"{option} is a share between 0 and 1, got {value:g}.{meant}")
-        found.append(value)
-    return found
-
-
-def _meant(value: float, option: str, example: str) -> str:
-    """The share that a percentage was meant to be."""
-    if 1 < value < 100:
-        return f" Did you mean {value / 100:g}?"
-    return f" For example: {option} {example}."
-
-
-def refuse_same(paths: Mapping[str, Path | None]) -> None:
-    """Refuse the same file in two roles: the later would replace the earlier, --force or not.
-
-    Parameters
-    ----------
-    paths : mapping of str to path
-        By the names of arguments and options; None for what is not asked for.
-
-    Examples
-    --------
-    >>> refuse_same({"DATA": Path("a.csv"), "--output": Path("./a.csv")})
-    Traceback (most recent call last):
-    adacap.exceptions.UsageError: DATA and --output are the same file, a.csv. Name another.
-    """
-    seen: dict[str, str] = {}
-    for role, path in paths.items():
-        if path is None or str(path) == "-":
-            continue
-        other = seen.setdefault(os.path.realpath(path), role)
-        if other != role:
-            raise UsageError(f"{other} and {role} are the same file, {path}. Name another.")
-
-
-def split_names(texts: Iterable[str], source: Source, what: str = "column") -> list[str]:
-    """Comma-separated names of columns, or one name that contains a comma."""
-    found: list[str] = []
-    for text in texts:
-        own = [text] if text in source.names else [part.strip() for part in text.split(",")]
-        found += [name for name in own if name]
-    try:
-        source.check(found, what)
-    except LookupError as error:
-        raise UsageError(str(error)) from error
-    return list(dict.fromkeys(found))
-
-
-def text_options(
-    separator: str | None, decimal: str | None, encoding: str | None, date_format: str | None
-) -> TextOptions:
-    """The user's options for a text file, checked."""
-    from adacap.files import TextOptions
-    from adacap.files.sniff import SPACES
-
-    separator = "\t" if separator in ("tab", r"\t") else separator
-    separator = SPACES if separator in ("space", " ", r"\s", SPACES) else separator
-    for name, sign in (("separator", separator), ("decimal", decimal)):
-        if sign is not None and len(sign) != 1 and (name, sign) != ("separator", SPACES):
-            raise UsageError(f"--{name} must be one character, got {sign!r}.")
-    encoding = None if encoding is None else _encoding(encoding)
-    return TextOptions(separator, decimal, encoding, date_format)
-
-
-def _encoding(name: str) -> str:
-    """Python's name of an encoding; codecs that do not decode bytes, such as rot13, are refused."""
-    import codecs
-
-    try:
-        b"a,b\n".decode(name, "replace")
-        return codecs.lookup(name).name
-    except (LookupError, ValueError):
-        raise UsageError(f"Unknown --encoding {name!r}. Try utf-8 or latin-1.") from None

@@ -10,38 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    LARGEST_SEED,
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    GroupColumn,
-    Keep,
-    Separator,
-    TimeColumn,
-    UsageError,
-    Weight,
-    command,
-    counted,
-    note,
-    number,
-    plus_minus,
-    print_json,
-    print_table,
-    say,
-    text_options,
-)
-from adacap.cli.fit import (
-    Data,
-    Drop,
-    MaxRows,
-    Members,
-    MethodOption,
-    TargetTransform,
-    TaskOption,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
 from adacap.progress import Steps
+from adacap.text import counted, number, plus_minus
 
 if TYPE_CHECKING:
     from adacap.cli.tables import Loaded
@@ -56,8 +28,9 @@ _AGAINST = {"regression": "ridge,rf", "classification": "logreg,rf"}  # a linear
 
 @command
 def evaluate(
-    data: Data,
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    data: option.Data,
+    target: option.OneTarget,
+    *,
     against: Annotated[
         str | None,
         typer.Option(
@@ -69,25 +42,22 @@ def evaluate(
     test_size: Annotated[
         float, typer.Option(min=0.05, max=0.9, help="Share of rows to test on.")
     ] = 0.2,
-    task: TaskOption = "auto",
-    method: MethodOption = None,
-    n_estimators: Members = None,
-    target_transform: TargetTransform = None,
+    task: option.Task = "auto",
+    method: option.Method = None,
+    n_estimators: option.Members = None,
+    target_transform: option.TargetTransform = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for one fit of AdaCap.")
     ] = None,
-    drop: Drop = None,
-    weight: Weight = None,
-    group: GroupColumn = None,
-    time_column: TimeColumn = None,
-    keep: Keep = None,
-    max_rows: MaxRows = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the first split.")] = 0,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    drop: option.Drop = None,
+    weight: option.Weight = None,
+    dependence: option.DependentRows,
+    max_rows: option.MaxRows = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=option.LARGEST_SEED, help="Of the first split.")
+    ] = 0,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Compare AdaCap with other methods on repeated splits.
 
@@ -97,10 +67,9 @@ def evaluate(
     from adacap.comparison import ComparisonInterrupted, compare
 
     start = time.perf_counter()
-    text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, method, drop=drop or [], max_rows=max_rows or _MOST_ROWS,
-        seed=seed, text=text, weight=weight, group=group, time=time_column, keep=keep,
+        data, target, task, method, drop=drop, max_rows=max_rows or _MOST_ROWS, seed=seed,
+        text=text, weight=weight, dependence=dependence,
     )  # fmt: skip
     for line in loaded.notes:
         note(line)

@@ -8,28 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    EscapeFormulas,
-    Force,
-    KeyFile,
-    Separator,
-    UsageError,
-    command,
-    counted,
-    note,
-    number,
-    print_json,
-    print_table,
-    refuse_same,
-    say,
-    size_of,
-    text_options,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
 from adacap.cli.predict import PredictionJob
+from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
     from adacap.files import TextOptions
@@ -42,34 +24,30 @@ _MOST_BACKGROUND = 2000  # rows read, of which some are drawn
 
 @command
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
-    data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
+    model: option.Model,
+    data: option.NewData,
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", help="File to write: .csv, .tsv, .parquet, .feather, .xlsx."
         ),
     ],
+    *,
     rows_from: Annotated[
         Path | None,
         typer.Option(help="Table to compare with, such as that of fit.", show_default="DATA"),
     ] = None,
-    id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
-    ] = None,
+    id_columns: option.IdColumns = None,
     method: Annotated[str, typer.Option(help="auto, exact or permutation.")] = "auto",
     permutations: Annotated[
         int, typer.Option(min=4, help="Orders of the columns per row, where it is sampled.")
     ] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
-    escape_formulas: EscapeFormulas = False,
-    key_file: KeyFile = None,
-    force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    escape_formulas: option.EscapeFormulas = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Say what each column adds to each prediction: Shapley values.
 
@@ -81,14 +59,13 @@ def explain(
 
     start = time.perf_counter()
     check_writable(output, force)
-    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
-    refuse_same({"--rows-from": rows_from, "--output": output})
+    option.refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
+    option.refuse_same({"--rows-from": rows_from, "--output": output})
     output_format(output)
     if method not in ("auto", "exact", "permutation"):
         raise UsageError(f"--method is auto, exact or permutation, got {method!r}.")
-    text = text_options(separator, decimal, encoding, date_format)
     options = {"method": method, "n_permutations": permutations, "random_state": seed}
-    job = _Explaining(model, data, rows_from, text, options, key_file)
+    job = _Explaining(model, data, rows_from, text.read(), options, key_file)
     job.keep(id_columns or [], False)
     parts = job.parts(output, _BATCH_ROWS)
     parts.start(False)

@@ -7,19 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    Force,
-    KeyFile,
-    UsageError,
-    command,
-    note,
-    print_json,
-    refuse_same,
-    say,
-    shares,
-    size_of,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, say
+from adacap.text import size_of
 
 __all__ = ["export"]
 
@@ -29,7 +19,7 @@ _MOST_ROWS = 10_000  # of the user's table, to check on
 
 @command
 def export(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: option.Model,
     onnx: Annotated[Path, typer.Option(help="ONNX file to write.")],
     data: Annotated[
         Path | None, typer.Option(help="Table to check on; synthetic rows by default.")
@@ -39,9 +29,9 @@ def export(
     interval: Annotated[
         str | None, typer.Option(help="Coverage of lower and upper bounds, such as 0.9.")
     ] = None,
-    key_file: KeyFile = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Write a model as one ONNX graph of preprocessing, networks and output layer.
 
@@ -53,11 +43,11 @@ def export(
     from adacap.files import check_writable, drafted
 
     check_writable(onnx, force)
-    refuse_same({"MODEL": model, "--data": data, "--onnx": onnx, "--key-file": key_file})
+    option.refuse_same({"MODEL": model, "--data": data, "--onnx": onnx, "--key-file": key_file})
     if dtype not in ("float64", "float32"):
         raise UsageError(suggest(dtype, _TOLERANCE, "dtype"))
     kind: Any = dtype
-    levels = shares(interval, "--interval", "0.9")
+    levels = option.shares(interval, "--interval", "0.9")
     coverage: Any = (levels[0] if len(levels) == 1 else levels) or None
     estimator = load_model(model, key_file)
     X, what = _rows(estimator, data)
@@ -135,11 +125,6 @@ _N_ROWS, _DAY = 256, 86_400.0
 
 def _synthetic_rows(encoder: Any, n_rows: int = _N_ROWS, seed: int = 0) -> Any:
     """Arrow table of numbers, levels, dates, missing cells and levels never seen.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted.
 
     Examples
     --------

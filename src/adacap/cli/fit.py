@@ -13,30 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    Force,
-    GroupColumn,
-    Keep,
-    KeyFile,
-    Separator,
-    TimeColumn,
-    UsageError,
-    Weight,
-    command,
-    counted,
-    note,
-    number,
-    print_json,
-    print_table,
-    refuse_same,
-    say,
-    size_of,
-    text_options,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, print_table, say
+from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
     from adacap.cli.tables import Loaded
@@ -44,56 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 _COVERAGE = 0.9  # of the intervals that the test part judges
-
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="CSV, TSV, Parquet (file or folder), Feather, Excel, JSON lines; also .gz, .zip; - for"
-        " standard input."
-    ),
-]
-TargetOption = Annotated[
-    str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
-]
-TaskOption = Annotated[str, typer.Option("--task", help="auto, regression or classification.")]
-MethodOption = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        help="A preset of adacap.make, or members to blend, such as kernel,boosting.",
-        show_default="a blend",
-    ),
-]
-Members = Annotated[
-    int | None,
-    typer.Option(
-        "--n-estimators",
-        min=1,
-        show_default="5",
-        help="Folds of a blend named by --method; else nets alone, one per fold.",
-    ),
-]
-TargetTransform = Annotated[
-    str | None,
-    typer.Option(help="Of a skewed target: log, yeo-johnson, none, or auto, found out of fold.",
-                 show_default="none"),
-]  # fmt: skip
-Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")]
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="File for the work done so far: the same command resumes from it after a crash. "
-        "Removed when the model is saved."
-    ),
-]
-CheckpointEvery = Annotated[
-    float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
-]
-MaxRows = Annotated[
-    int | None,
-    typer.Option(min=2, help="Rows to draw from a larger table.",
-                 show_default="what training can see"),
-]  # fmt: skip
 
 
 @dataclass
@@ -114,16 +43,19 @@ class FitOutcome:
 
 @command
 def fit(
-    data: Data,
-    target: TargetOption,
+    data: option.Data,
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="Column to predict; several separated by commas.")
+    ],
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path(
         "model.adacap"
     ),
     report: Annotated[Path | None, typer.Option(help="Page about the model to write.")] = None,
-    task: TaskOption = "auto",
-    method: MethodOption = None,
-    n_estimators: Members = None,
-    target_transform: TargetTransform = None,
+    task: option.Task = "auto",
+    method: option.Method = None,
+    n_estimators: option.Members = None,
+    target_transform: option.TargetTransform = None,
     class_weight: Annotated[
         str | None,
         typer.Option(help="Of classes: balanced, or such as rare=5,common=1; others count 1."),
@@ -131,28 +63,31 @@ def fit(
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds for all training.")
     ] = None,
-    drop: Drop = None,
-    weight: Weight = None,
-    group: GroupColumn = None,
-    time_column: TimeColumn = None,
-    keep: Keep = None,
+    drop: option.Drop = None,
+    weight: option.Weight = None,
+    dependence: option.DependentRows,
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of rows held out for scores.")
     ] = 0.2,
     refit: Annotated[
         bool, typer.Option(help="Train the model that is saved on all rows, after scoring.")
     ] = True,
-    max_rows: MaxRows = None,
+    max_rows: option.MaxRows = None,
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice.")] = 0,
-    checkpoint: CheckpointOption = None,
-    checkpoint_every: CheckpointEvery = 10.0,
-    key_file: KeyFile = None,
-    force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the work done so far: the same command resumes from it after a crash. "
+            "Removed when the model is saved."
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between two writes of the checkpoint.")
+    ] = 10.0,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Train a model on a table and save it.
 
@@ -168,7 +103,7 @@ def fit(
     start = time.perf_counter()
     for path in (output, *([report] if report else [])):
         check_writable(path, force)
-    refuse_same(
+    option.refuse_same(
         {"DATA": data, "--output": output, "--report": report, "--checkpoint": checkpoint,
          "--key-file": key_file}
     )  # fmt: skip
@@ -177,10 +112,9 @@ def fit(
         raise UsageError("--report needs a test part: leave --test-size 0 out.")
     if checkpoint is not None:
         check_writable(checkpoint, force=True)
-    text = text_options(separator, decimal, encoding, date_format)
     loaded = load_rows(
-        data, [target], task, method, drop=drop or [], max_rows=max_rows, seed=seed, text=text,
-        weight=weight, group=group, time=time_column, keep=keep,
+        data, target, task, method, drop=drop, max_rows=max_rows, seed=seed, text=text,
+        weight=weight, dependence=dependence,
     )  # fmt: skip
     _say_rows(loaded, as_json)
     _say_columns(loaded, method, target_transform, seed, as_json)
@@ -285,7 +219,8 @@ def _plain_keys(scores: dict[str, float]) -> dict[str, float]:
 def _fit_rows(
     loaded: Loaded, options: dict[str, Any], rows: Any, label: str, quiet: bool, checkpoint: Any
 ) -> Any:
-    from adacap.cli.models import build, describe, enough_rows, trains_nets
+    from adacap.cli.models import build, describe, enough_rows
+    from adacap.estimators.quality import plan_of
     from adacap.training.callbacks import ProgressBar
 
     model = build(loaded.target.task, **options)
@@ -293,7 +228,7 @@ def _fit_rows(
         if not quiet and label != "Fitting on all rows":
             dependence = loaded.dependence.of(rows)
             say(f"Method: {describe(model, len(rows), dependence)}.")
-        if trains_nets(model, len(rows)):
+        if plan_of(model, len(rows)).has_nets:
             model.set_params(callbacks=[ProgressBar(label)])
         warnings.filterwarnings("ignore", "Not used: column")  # the table of columns says so
         model.fit(

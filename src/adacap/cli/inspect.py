@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    KeyFile,
-    command,
-    counted,
-    note,
-    number,
-    print_json,
-    print_table,
-    say,
-    size_of,
-)
+from adacap.cli import options as option
+from adacap.cli.common import command, note, print_json, print_table, say
+from adacap.text import counted, number, size_of
 
 if TYPE_CHECKING:
     from adacap.estimators.settings import Share
@@ -31,12 +22,12 @@ __all__ = ["inspect"]
 
 @command
 def inspect(
-    model: Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")],
+    model: option.Model,
     capacity: Annotated[
         bool, typer.Option(help="Also show the capacity readings; loads torch.")
     ] = True,
-    key_file: KeyFile = None,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    as_json: option.AsJson = False,
 ) -> None:
     """Show what a model file holds: the model, its columns, λ, training, versions, sizes.
 
@@ -62,6 +53,8 @@ def inspect(
 
 
 def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
+    from adacap.modelfile.lite_intervals import promise
+
     model = file.description
     members = model["members"]
     lam, dof = _closed_form(file)
@@ -85,7 +78,7 @@ def _facts(path: Path, file: ModelFile) -> dict[str, Any]:
         "effective_dof": dof,
         "read_from": None if (share := file.settings.read_from) is None else _share(share),
         "training": [_training(member) for member in members],
-        "intervals": _intervals(file),
+        "intervals": promise(file, 0.9),
         "preprocessing": model["encoder"]["policy"],
         "columns": [_column(plan) for plan in file.encoder.columns],
         "parameters": model["parameters"],
@@ -102,13 +95,6 @@ def _closed_form(file: ModelFile) -> tuple[float | None, float | None]:
     lams = [member["lam"] for member in members if member["lam"] is not None]
     dofs = [m["effective_dof"] for m in members if m["effective_dof"] is not None]
     return _geometric_mean(lams), sum(dofs) / len(dofs) if dofs else None
-
-
-def _intervals(file: ModelFile) -> str | None:
-    """What 90 % intervals, or sets of classes, are based on and guarantee; None without any."""
-    from adacap.modelfile.lite_intervals import promise
-
-    return promise(file, 0.9)
 
 
 def _share(share: Share) -> dict[str, Any]:

@@ -7,20 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
-from adacap.exceptions import ModelFileError, SignatureError, nearest
+from adacap.exceptions import ModelFileError, SignatureError, UsageError, nearest
 
 if TYPE_CHECKING:
     from adacap.files import Source
 
 __all__ = [
-    "Asked",
-    "check_model",
-    "file_kinds",
-    "find_columns",
-    "load_model",
-    "output_columns",
+    "Asked", "check_model", "file_kinds", "find_columns", "load_model", "output_columns",
     "read_key",
-]
+]  # fmt: skip
 
 _MOST_SHOWN = 10
 
@@ -38,15 +33,9 @@ class Asked(NamedTuple):
 
 def read_key(path: Path | None) -> bytes | None:
     """The key in a file, without blanks and line breaks around it; None without a file."""
-    from adacap.cli.common import UsageError
-    from adacap.files import MissingFileError
-
     if path is None:
         return None
-    if not path.exists():
-        raise MissingFileError(f"There is no key file {path}.")
-    if not path.is_file():
-        raise UsageError(f"The key file {path} is a folder, a device or a pipe. Name a file.")
+    _check_file(path, "key file", "key file")
     key = path.read_bytes().strip()
     if not key:
         raise UsageError(f"The key file {path} is empty.")
@@ -55,13 +44,16 @@ def read_key(path: Path | None) -> bytes | None:
 
 def check_model(path: Path) -> None:
     """Refuse what is not there, or is no file."""
-    from adacap.cli.common import UsageError
+    _check_file(path, "model file", "model")
+
+
+def _check_file(path: Path, what: str, short: str) -> None:
     from adacap.files import MissingFileError
 
     if not path.exists():
-        raise MissingFileError(f"There is no model file {path}.")
+        raise MissingFileError(f"There is no {what} {path}.")
     if not path.is_file():
-        raise UsageError(f"The model {path} is a folder, a device or a pipe. Name a file.")
+        raise UsageError(f"The {short} {path} is a folder, a device or a pipe. Name a file.")
 
 
 def load_model(path: Path, key_file: Path | None = None) -> Any:
@@ -101,9 +93,7 @@ def find_columns(model: Any, source: Source) -> list[str] | None:
     if not missing:
         return [name for name in names if name in there]
     others = sorted(there - set(names))
-    lines = []
-    for name in missing[:_MOST_SHOWN]:
-        lines.append(f"{name!r}{_meant(name, others)}")
+    lines = [f"{name!r}{_meant(name, others)}" for name in missing[:_MOST_SHOWN]]
     more = ", …" if len(missing) > _MOST_SHOWN else ""
     raise FileError(
         f"{source.path} is missing {len(missing)} of the {len(names)} columns that the model was "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "build", "column_doubts", "describe", "enough_rows", "fitted_encoder",
-    "repeated_rows", "split", "trains_nets",
+    "repeated_rows", "split",
 ]  # fmt: skip
 
 Index = npt.NDArray[np.intp]
@@ -52,21 +52,16 @@ def build(
     from adacap.estimators import AdaCapClassifier, AdaCapRegressor, make
     from adacap.estimators.preprocessing import encoder_options
 
-    options: dict[str, Any] = {"random_state": seed}
-    if time_limit is not None:
-        options["time_limit"] = time_limit
-    if class_weight is not None:
-        options["class_weight"] = class_weight
     members = None if method is None else _members(method)
+    given = {"random_state": seed, "time_limit": time_limit, "class_weight": class_weight}
+    given["quality"] = members
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if method is None or members is not None:
-        if members is not None:
-            options["quality"] = members
         model: Any = (AdaCapRegressor if task == "regression" else AdaCapClassifier)(**options)
     else:
+        kind: Any = task
         try:
-            model = make(
-                method, "regression" if task == "regression" else "classification", **options
-            )
+            model = make(method, kind, **options)
         except ValueError as error:
             raise UsageError(str(error)) from error
     if n_estimators is not None:
@@ -117,13 +112,6 @@ def describe(model: Any, n_rows: int, dependence: dict[str, Any] | None = None) 
         return f"{name}, a blend in {n} folds of {', '.join(settings.members)}"
     folds = " (one per fold)" if settings.validation == "folds" else ""
     return f"{name}, {n} {'net' if n == 1 else 'nets'}{folds}"
-
-
-def trains_nets(model: Any, n_rows: int) -> bool:
-    """Whether a fit on this many rows trains nets, whose steps can be shown."""
-    from adacap.estimators.quality import plan_of
-
-    return plan_of(model, n_rows).has_nets
 
 
 def _row_split(model: Any, n_rows: int, dependence: dict[str, Any] | None) -> Any:

@@ -9,41 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import (
-    AsJson,
-    DateFormat,
-    Decimal,
-    Encoding,
-    EscapeFormulas,
-    Force,
-    KeyFile,
-    Separator,
-    UsageError,
-    command,
-    counted,
-    note,
-    print_json,
-    refuse_same,
-    say,
-    shares,
-    size_of,
-    split_names,
-    text_options,
-)
+from adacap.cli import options as option
+from adacap.cli.common import UsageError, command, note, print_json, say
 from adacap.cli.loading import Asked, file_kinds, find_columns, load_model, output_columns
+from adacap.text import counted, size_of
 
 if TYPE_CHECKING:
     from adacap.files import Parts, Source, TextOptions
 
-__all__ = ["Model", "PredictionJob", "as_matrix", "predict"]
-
-Model = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
+__all__ = ["PredictionJob", "as_matrix", "predict"]
 
 
 @command
 def predict(
-    model: Model,
-    data: Annotated[Path, typer.Argument(help="Table: any file that fit takes.")],
+    model: option.Model,
+    data: option.NewData,
     output: Annotated[
         Path,
         typer.Option(
@@ -52,6 +32,7 @@ def predict(
             help="File to write: .csv, .tsv, .parquet, .feather, .xlsx; - for standard output.",
         ),
     ],
+    *,
     interval: Annotated[
         str | None,
         typer.Option(help="Coverage of intervals, such as 0.9 or 0.5,0.9; regression only."),
@@ -63,9 +44,7 @@ def predict(
         str | None,
         typer.Option("--set", help="Coverage of sets of classes, such as 0.9; classes only."),
     ] = None,
-    id_columns: Annotated[
-        list[str] | None, typer.Option("--id", help="Columns to keep, comma-separated.")
-    ] = None,
+    id_columns: option.IdColumns = None,
     keep_columns: Annotated[
         bool, typer.Option("--keep-columns", help="Keep all columns of the table.")
     ] = False,
@@ -74,17 +53,14 @@ def predict(
         float | None,
         typer.Option(min=0.1, help="Seconds to predict for; continue later with --resume."),
     ] = None,
-    escape_formulas: EscapeFormulas = False,
+    escape_formulas: option.EscapeFormulas = False,
     batch_rows: Annotated[
         int | None, typer.Option(min=1, help="Rows at a time.", show_default="32768")
     ] = None,
-    key_file: KeyFile = None,
-    force: Force = False,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    date_format: DateFormat = None,
-    as_json: AsJson = False,
+    key_file: option.KeyFile = None,
+    force: option.Force = False,
+    text: option.TextFile,
+    as_json: option.AsJson = False,
 ) -> None:
     """Predict the rows of a table, in their order, at constant memory.
 
@@ -105,15 +81,14 @@ def predict(
         draft = Unpacked("predictions.csv", output)  # lives as long as this call
         output = draft.path
     check_writable(output, force)
-    refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
+    option.refuse_same({"MODEL": model, "DATA": data, "--output": output, "--key-file": key_file})
     output_format(output)
     asked = Asked(
-        tuple(shares(interval, "--interval", "0.9")),
-        tuple(shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
-        tuple(shares(sets, "--set", "0.9")),
+        tuple(option.shares(interval, "--interval", "0.9")),
+        tuple(option.shares(quantiles, "--quantiles", "0.1,0.5,0.9")),
+        tuple(option.shares(sets, "--set", "0.9")),
     )
-    text = text_options(separator, decimal, encoding, date_format)
-    job = PredictionJob(model, data, asked, text, key_file)
+    job = PredictionJob(model, data, asked, text.read(), key_file)
     job.keep(id_columns or [], keep_columns)
     parts = job.parts(output, batch_rows)
     parts.start(resume)
@@ -239,7 +214,7 @@ class PredictionJob:
 
     def keep(self, ids: list[str], everything: bool) -> None:
         """Choose the columns to copy."""
-        named = split_names(ids, self.source, "id column")
+        named = option.split_names(ids, self.source, "id column")
         self.kept = list(self.source.names) if everything else named
         if self.features is None:  # by position: all columns that are not ids
             self.features = [name for name in self.source.names if name not in named]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adacap.cli.common import UsageError, split_names
+from adacap.cli import options as option
+from adacap.cli.common import UsageError
 from adacap.cli.models import build
 from adacap.cli.targets import TASKS, Target, read_target
 from adacap.exceptions import suggest
-from adacap.files import FileError, Sample, Source, TextOptions, open_table, sample_table
+from adacap.files import FileError, Sample, Source, open_table, sample_table
+from adacap.files.errors import need_arrow
 from adacap.progress import Steps
 from adacap.tables.suspicions import is_numbering
 
 __all__ = ["Dependent", "Loaded", "load_rows"]
 
 _MANY_ROWS = 400_000
+pa = need_arrow()
 
 
 class Dependent(NamedTuple):
@@ -96,79 +99,77 @@ class Loaded(NamedTuple):
 
 def load_rows(
     path: Path,
-    targets: Sequence[str],
+    target: str,
     task: str,
     method: str | None,
     *,
-    drop: Sequence[str],
+    drop: Sequence[str] | None,
     max_rows: int | None,
     seed: int,
-    text: TextOptions,
+    text: option.TextFile,
     weight: str | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    keep: str | None = None,
+    dependence: option.DependentRows,
 ) -> Loaded:
     """Read a table, or as many rows of it as training can see.
 
     Each net takes ``max_iter`` minibatches of ``batch_size`` rows, so more rows than all nets take
     are of no use: from a larger table a uniform sample is drawn in one pass.
     """
+    # dates in the user's format are read by the model, which then knows it
+    options = replace(text.read(), date_format=None)
     if task not in TASKS:
         raise UsageError(suggest(task, TASKS, "task"))
     model = build("regression", method, seed=seed)  # refuses an unknown method
-    known = [name for text in targets for name in (text, *text.split(","))]
-    # dates in the user's format are read by the model, which then knows it
-    source = open_table(path, known, replace(text, date_format=None))
-    names = split_names(targets, source, "target column")
-    dropped = split_names(drop, source)
-    if weight is not None:
-        _check_role("weight", weight, source, names, dropped)
-    roles = {role: name for role, name in (("group", group), ("time", time)) if name is not None}
+    source = open_table(path, [target, *target.split(",")], options)
+    names = option.split_names([target], source, "target column")
+    dropped = option.split_names(drop or [], source)
+    group, time, keep = dependence
+    given = {"weight": weight, "group": group, "time": time}
+    roles = {role: name for role, name in given.items() if name is not None}
     for role, name in roles.items():
         _check_role(role, name, source, names, dropped)
-    kept = _kept(keep, source, roles)
+    kept = _kept(keep, source, [group, time])
     if both := [name for name in names if name in dropped]:
         raise UsageError(f"{both[0]!r} is the target and cannot be dropped.")
     columns = [name for name in source.names if name not in dropped]
-    hidden = {*names, weight, *(name for name in roles.values() if name not in kept)}
+    hidden = {*names, weight, *(name for name in (group, time) if name not in kept)}
     if set(columns) <= hidden:
         raise FileError(f"{path} has no column to learn from besides the target.")
     most = max_rows or _seen(model)
     with Steps("Reading", total=source.n_rows) as steps:
         sample = sample_table(source, columns, most, seed, progress=steps.update)
-    target = read_target(sample.table, names, task)
+    found = read_target(sample.table, names, task)
     X = sample.table.select([name for name in columns if name not in hidden])
     loaded = Loaded(
-        path, X.filter(_mask(target)), target, sample.n_rows,
+        path, X.filter(pa.array(found.known)), found, sample.n_rows,
         sample.table.num_rows if sample.drawn else None, dropped, [], text.date_format or True,
-        sample.numbers[target.known],
-        None if weight is None else read_weights(sample.table, weight, target.known),
+        sample.numbers[found.known],
+        None if weight is None else read_weights(sample.table, weight, found.known),
         weight,
         Dependent(
-            _cells(sample.table, group, target.known), _cells(sample.table, time, target.known),
+            _cells(sample.table, group, found.known), _cells(sample.table, time, found.known),
             group, time, kept,
         ),
     )  # fmt: skip
-    _check_dependence(loaded.dependence, len(target.y))
+    _check_dependence(loaded.dependence, len(found.y))
     counters = [name for name in X.column_names if _counts_rows(X.column(name), sample)]
-    return loaded._replace(notes=[*source.notes, *target.notes, *_notes(loaded, counters)])
+    return loaded._replace(notes=[*source.notes, *found.notes, *_notes(loaded, counters)])
 
 
 def _check_role(
     role: str, name: str, source: Source, targets: Sequence[str], dropped: Sequence[str]
 ) -> None:
-    split_names([name], source, f"{role} column")
+    option.split_names([name], source, f"{role} column")
     if name in (*targets, *dropped):
         what = "the target" if name in targets else "dropped"
         raise UsageError(f"--{role} {name} is {what}: name another column.")
 
 
-def _kept(keep: str | None, source: Source, roles: Mapping[str, str]) -> tuple[str, ...]:
+def _kept(keep: str | None, source: Source, roles: Sequence[str | None]) -> tuple[str, ...]:
     """Columns of groups and times to learn from."""
-    kept = split_names([keep] if keep else [], source)
+    kept = option.split_names([keep] if keep else [], source)
     for name in kept:
-        if name not in roles.values():
+        if name not in roles:
             raise UsageError(
                 f"--keep {name} is neither the column of --group nor that of --time. All others "
                 "are learned from anyway."
@@ -178,8 +179,6 @@ def _kept(keep: str | None, source: Source, roles: Mapping[str, str]) -> tuple[s
 
 def _cells(table: Any, name: str | None, known: Any) -> Any:
     """Cells of a column, of the rows that have a target."""
-    import pyarrow as pa
-
     if name is None:
         return None
     column = table.column(name)
@@ -192,12 +191,12 @@ def _check_dependence(dependence: Dependent, n_rows: int) -> None:
     """Refuse groups and times that cannot be split, by the names of their columns."""
     from adacap.estimators.dependence import read_dependence
 
-    for option, name, values in (
+    for role, name, values in (
         ("groups", dependence.group_name, dependence.groups),
         ("time", dependence.time_name, dependence.time),
     ):
         try:
-            found = read_dependence(**{"groups": None, "time": None, option: values}, n_rows=n_rows)
+            found = read_dependence(**{"groups": None, "time": None, role: values}, n_rows=n_rows)
             if found is not None:
                 found.check()
         except (TypeError, ValueError) as error:
@@ -216,8 +215,6 @@ def read_weights(table: Any, name: str, known: Any) -> Any:
     Traceback (most recent call last):
     adacap.files.errors.FileError: The weight 'w' is -2 in row 2. Weights are 0 or more.
     """
-    import pyarrow as pa
-
     column = table.column(name)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise FileError(f"The weight {name!r} holds {column.type} values, not numbers.")
@@ -243,12 +240,6 @@ def _seen(model: Any) -> int:
     return int(settings.batch_size * max(steps) * settings.n_estimators)
 
 
-def _mask(target: Target) -> Any:
-    import pyarrow as pa
-
-    return pa.array(target.known)
-
-
 def _notes(loaded: Loaded, counters: list[str]) -> list[str]:
     notes = []
     if loaded.drawn is not None:
@@ -272,8 +263,6 @@ def _notes(loaded: Loaded, counters: list[str]) -> list[str]:
 
 def _counts_rows(column: Any, sample: Sample) -> bool:
     """Whether a column is a run of whole numbers, one per row; of drawn rows, a part of one."""
-    import pyarrow as pa
-
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from adacap.cli.common import UsageError
 from adacap.exceptions import suggest
 from adacap.files import FileError
+from adacap.files.errors import need_arrow
 from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
 from adacap.tables.suspicions import is_numbering
@@ -21,6 +22,7 @@ __all__ = ["TASKS", "Target", "read_class_weight", "read_target"]
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
+pa = need_arrow()
 _FEW_ROWS = 10  # below which ids are not reported
 
 
@@ -41,16 +43,7 @@ class Target(NamedTuple):
 def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     """Target of a table, refused if it is constant, an id, or not of the task.
 
-    Parameters
-    ----------
-    table : arrow table
-    names : sequence of str
-        Columns; several are for regression only.
-    task : {"auto", "regression", "classification"}
-
-    Raises
-    ------
-    FileError
+    Several columns are for regression only.
 
     Examples
     --------
@@ -64,7 +57,8 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     """
     read = [_as_numbers(table.column(name), name, task) for name in names]
     columns, notes = [column for column, _ in read], tuple(note for _, note in read if note)
-    known = np.logical_and.reduce([~np.asarray(_missing(column)) for column in columns])
+    missing = [pa.compute.is_null(column, nan_is_null=True).to_numpy() for column in columns]
+    known = ~np.logical_or.reduce(missing)
     if not known.any():
         raise FileError(f"The target {names[0]!r} is missing in all {len(known)} rows.")
     values = [_values(column, known, name) for column, name in zip(columns, names, strict=True)]
@@ -117,16 +111,8 @@ def read_class_weight(text: str | None, target: Target) -> str | dict[Any, float
     return found
 
 
-def _missing(column: Any) -> Any:
-    import pyarrow.compute as compute
-
-    return compute.is_null(column, nan_is_null=True).to_numpy()
-
-
 def _as_numbers(column: Any, name: str, task: str) -> tuple[Any, str]:
     """Column as numbers where its text spells them, with remarks."""
-    import pyarrow as pa
-
     if pa.types.is_floating(column.type):
         return _without_infinity(column, name)
     if not pa.types.is_string(column.type) or task == "classification":
@@ -149,8 +135,6 @@ def _as_numbers(column: Any, name: str, task: str) -> tuple[Any, str]:
 
 def _without_infinity(column: Any, name: str) -> tuple[Any, str]:
     """Infinite targets are left out like missing ones; their rows are named."""
-    import pyarrow as pa
-
     values = np.array(column.to_numpy(), dtype=np.float64)
     rows = np.flatnonzero(np.isinf(values))
     if not len(rows):
@@ -166,8 +150,6 @@ def _without_infinity(column: Any, name: str) -> tuple[Any, str]:
 
 def _values(column: Any, known: npt.NDArray[np.bool_], name: str) -> npt.NDArray[Any]:
     """Cells that are there: numbers, booleans, or an array of text."""
-    import pyarrow as pa
-
     column = column.filter(pa.array(known))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_temporal(kind):

@@ -13,21 +13,7 @@ from adacap.files.source import BATCH_ROWS, Sample, Source, sample_table
 from adacap.files.writing import Parts, fingerprint, write_tables
 
 __all__ = [
-    "BATCH_ROWS",
-    "FileError",
-    "MissingFileError",
-    "OutputError",
-    "OutputExistsError",
-    "Parts",
-    "Sample",
-    "Source",
-    "TextOptions",
-    "check_writable",
-    "drafted",
-    "fingerprint",
-    "open_table",
-    "sample_table",
-    "write_bytes",
-    "write_tables",
-    "write_text",
-]
+    "BATCH_ROWS", "FileError", "MissingFileError", "OutputError", "OutputExistsError", "Parts",
+    "Sample", "Source", "TextOptions", "check_writable", "drafted", "fingerprint", "open_table",
+    "sample_table", "write_bytes", "write_tables", "write_text",
+]  # fmt: skip

@@ -161,13 +161,8 @@ def _own_mark() -> str:
 def remove_drafts(path: str | os.PathLike[str], idle_seconds: float = _OLD_SECONDS) -> None:
     """Remove what killed processes left of a file; what cannot be removed stays.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file that they meant to write.
-    idle_seconds : float, default=60.0
-        Keep drafts that changed within this time: their process may be on another machine. 0 for a
-        file that no other machine writes.
+    Drafts that changed within ``idle_seconds`` are kept: their process may be on another machine. 0
+    is for a file that no other machine writes.
 
     Examples
     --------

@@ -12,14 +12,9 @@ from adacap import exceptions
 from adacap.exceptions import AdaCapError
 
 __all__ = [
-    "FileError",
-    "MissingFileError",
-    "in_memory",
-    "need",
-    "need_arrow",
-    "readable",
+    "FileError", "MissingFileError", "in_memory", "need", "need_arrow", "readable",
     "temporary_room",
-]
+]  # fmt: skip
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_TEXT = 200  # characters of a reader's message
@@ -49,13 +44,8 @@ def readable(path: object, what: str) -> Iterator[None]:
     """Turn any error of a reader about a damaged file into a message that names the file.
 
     Readers of formats raise the errors of all the packages below them, which mean nothing to the
-    caller. Our own errors, Ctrl-C and the like pass as they are.
-
-    Parameters
-    ----------
-    path : path-like or str
-    what : str
-        What the file should be, such as ``"Parquet file"``.
+    caller. Our own errors, Ctrl-C and the like pass as they are. ``what`` is what the file should
+    be, such as ``"Parquet file"``.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -230,9 +230,7 @@ def _text(cell: Any) -> str:
 
 
 def open_table(
-    path: str | os.PathLike[str],
-    known: Collection[str] = (),
-    options: TextOptions | None = None,
+    path: str | os.PathLike[str], known: Collection[str] = (), options: TextOptions | None = None
 ) -> Source:
     r"""Table of a file or folder, by its format; no row is read yet, except of a workbook.
 
@@ -265,26 +263,22 @@ def open_table(
     """
     path = Path(path)
     with in_memory("standard input" if str(path) == "-" else path):
-        return _opened(path, known, options)
+        if str(path) == "-":
+            return _open_unpacked(from_stdin(), known, options)
+        form = find_format(path)
+        if form.kind == "zip":
+            return _open_unpacked(unzipped(path), known, options)
+        if form.kind in _OPENERS:
+            return _OPENERS[form.kind](path)
+        if encoding := spaced_encoding(path, form, options):
+            options = replace(options or TextOptions(), separator="\t", encoding="utf-8")
+            return _open_unpacked(unspaced(path, encoding, path), known, options)
+        return TextSource(path, form, known, options)
 
 
-def _opened(path: Path, known: Collection[str], options: TextOptions | None) -> Source:
-    if str(path) == "-":
-        return _open_unpacked(from_stdin(), known, options)
-    form = find_format(path)
-    if form.kind == "zip":
-        return _open_unpacked(unzipped(path), known, options)
-    if form.kind == "parquet":
-        return ParquetSource(path)
-    if form.kind == "arrow":
-        return ArrowSource(path)
-    if form.kind == "excel":
-        return open_workbook(path)
-    if form.kind == "json":
-        return open_json(path)
-    if encoding := spaced_encoding(path, form, options):
-        return _open_unpacked(unspaced(path, encoding, path), known, _tabbed(options))
-    return TextSource(path, form, known, options)
+_OPENERS: dict[str, Callable[[Path], Source]] = {
+    "parquet": ParquetSource, "arrow": ArrowSource, "excel": open_workbook, "json": open_json,
+}  # fmt: skip
 
 
 def _open_unpacked(found: Unpacked, known: Collection[str], options: TextOptions | None) -> Source:
@@ -299,7 +293,3 @@ def _open_unpacked(found: Unpacked, known: Collection[str], options: TextOptions
     source.notes = [note.replace(found.path.name, name) for note in source.notes]
     source.keep(found)
     return source
-
-
-def _tabbed(options: TextOptions | None) -> TextOptions:
-    return replace(options or TextOptions(), separator="\t", encoding="utf-8")

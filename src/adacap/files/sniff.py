@@ -9,7 +9,7 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -18,24 +18,11 @@ from adacap.files.errors import FileError
 from adacap.tables.readings import MISSING
 
 __all__ = [
-    "DATE_FORMATS",
-    "MISSING",
-    "SAMPLE_BYTES",
-    "SAMPLE_LINES",
-    "SPACES",
-    "TextFormat",
-    "TextOptions",
-    "column_names",
-    "encoding_of",
-    "guess_separator",
-    "guess_text_separator",
-    "line_of_cell",
-    "line_of_other_width",
-    "refuse_binary",
-    "sniff_text",
-    "split_line",
+    "DATE_FORMATS", "MISSING", "SAMPLE_BYTES", "SPACES", "TextFormat",
+    "TextOptions", "column_names", "encoding_of", "guess_text_separator",
+    "line_of_cell", "line_of_other_width", "refuse_binary", "sniff_text", "split_line",
     "title_lines",
-]
+]  # fmt: skip
 
 SAMPLE_BYTES = 256 * 1024
 SPACES = r"\s+"  # separator of cells that stand apart by any number of blanks
@@ -82,17 +69,9 @@ def sniff_text(
 ) -> TextFormat:
     r"""Detect how a text table is written.
 
-    Parameters
-    ----------
-    sample : bytes
-        The beginning of the file, in whole lines.
-    known : collection of str
-        Names of columns that are asked for: a first line that holds one is a header, whatever it
-        looks like.
-    options : TextOptions, optional
-        What is known already.
-    separator : str, optional
-        What the name of the file promises.
+    ``sample`` is the beginning of the file, in whole lines. A first line that holds a name of
+    ``known``, columns that are asked for, is a header, whatever it looks like. ``separator`` is
+    what the name of the file promises.
 
     Examples
     --------
@@ -123,18 +102,6 @@ def sniff_text(
         titles=first,
     )
     return replace(found, dates=(options.date_format,)) if options.date_format else found
-
-
-def guess_text_separator(text: str) -> str:
-    r"""Separator of the first lines of a text, ``"space"`` for any run of blanks.
-
-    Examples
-    --------
-    >>> guess_text_separator("size;price\n1,5;20\n")
-    ';'
-    """
-    lines = text.splitlines()[: SAMPLE_LINES + 1]
-    return guess_separator([line for line in lines if line.strip()])
 
 
 def _records(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
@@ -309,28 +276,21 @@ def _numbered_cells(
 
 # ----------------------------------------------------------------- what stands between cells
 
-SAMPLE_LINES = 200  # to look at
+_SAMPLE_LINES = 200  # to look at
 _CANDIDATES = (",", ";", "\t", "|", "space")
 
 
-def guess_separator(lines: Sequence[str]) -> str:
-    """Separator by which most lines have the same number of cells, more than one.
+def guess_text_separator(text: str) -> str:
+    r"""Separator by which most of the first lines have the same number of cells, more than one.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        The first lines of a table, without blank ones.
-
-    Returns
-    -------
-    str
-        One character, or ``"space"`` for any run of blanks; a comma if none separates.
+    It is ``"space"`` for any run of blanks, and a comma if none separates.
 
     Examples
     --------
-    >>> guess_separator(["size;price", "1,5;20", "2,5;30"])
+    >>> guess_text_separator("size;price\n1,5;20\n2,5;30\n")
     ';'
     """
+    lines = [line for line in text.splitlines()[: _SAMPLE_LINES + 1] if line.strip()]
     best, score = ",", 0.0
     for candidate in _CANDIDATES:
         counts = [len(split_line(line, candidate)) for line in lines]

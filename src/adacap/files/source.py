@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +17,9 @@ from adacap.exceptions import suggest
 from adacap.files.errors import FileError, in_memory, need_arrow
 
 __all__ = [
-    "BATCH_BYTES",
-    "BATCH_ROWS",
-    "MOST_BYTES",
-    "MemorySource",
-    "Sample",
-    "Source",
-    "draw_rows",
-    "plain_columns",
-    "sample_table",
-]
+    "BATCH_BYTES", "BATCH_ROWS", "MOST_BYTES", "MemorySource", "Sample", "Source", "draw_rows",
+    "plain_columns", "sample_table",
+]  # fmt: skip
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 64 << 20  # that a batch may take before it ends with fewer rows
@@ -93,12 +87,7 @@ class Source(ABC):
         return 0.0
 
     def check(self, names: Sequence[str], what: str = "column") -> None:
-        """Refuse a name that is not a column, with the nearest one.
-
-        Raises
-        ------
-        LookupError
-        """
+        """Refuse a name that is not a column, with the nearest one."""
         for name in names:
             if name not in self.names:
                 notes = "".join(f" {note}" for note in self.notes)
@@ -279,34 +268,22 @@ def sample_table(
     Sample
         Rows in the order of the file; the same for the same seed.
     """
-    with in_memory(source.shown):
-        return _sampled(source, columns, most, seed, most_bytes, progress)
-
-
-def _sampled(
-    source: Source,
-    columns: Sequence[str],
-    most: int,
-    seed: int,
-    most_bytes: int,
-    progress: Progress | None,
-) -> Sample:
-    if source.text_size <= min(_WHOLE_TEXT, most_bytes):
-        table = source.read(columns)
-        batches: Iterable[Any] = (
-            table.slice(i, BATCH_ROWS) for i in range(0, table.num_rows, BATCH_ROWS)
-        )
-        return draw_rows(batches, most, seed, most_bytes=most_bytes, progress=progress)
 
     def report(n_read: int, share: float) -> None:
         if progress is not None:
             known = n_read / source.n_rows if source.n_rows else source.position()
             progress(n_read, known)
 
-    found = draw_rows(source.batches(columns), most, seed, most_bytes=most_bytes, progress=report)
-    if not found.n_rows:
-        raise FileError(f"{source.shown} has no rows.")
-    return found._replace(table=source.typed(found.table))
+    draw = partial(draw_rows, most=most, seed=seed, most_bytes=most_bytes)
+    with in_memory(source.shown):
+        if source.text_size <= min(_WHOLE_TEXT, most_bytes):
+            table = source.read(columns)
+            starts = range(0, table.num_rows, BATCH_ROWS)
+            return draw((table.slice(i, BATCH_ROWS) for i in starts), progress=progress)
+        found = draw(source.batches(columns), progress=report)
+        if not found.n_rows:
+            raise FileError(f"{source.shown} has no rows.")
+        return found._replace(table=source.typed(found.table))
 
 
 def draw_rows(
@@ -321,11 +298,6 @@ def draw_rows(
 
     Each row gets a random key, and the rows of the ``most`` smallest keys stay. Memory holds one
     and a half samples and one batch at most.
-
-    Returns
-    -------
-    Sample
-        In the order of the rows.
 
     Examples
     --------

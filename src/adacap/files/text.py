@@ -36,16 +36,7 @@ _ENCODING = "Give its encoding, for example --encoding latin-1."
 
 
 class TextSource(Source):
-    """A text file, whose separator and so on are found out from its beginning.
-
-    Parameters
-    ----------
-    path : Path
-    form : Format
-    known : collection of str
-        Names of columns that are asked for.
-    options : TextOptions, optional
-    """
+    """A text file, whose separator and so on are found out from its beginning."""
 
     def __init__(
         self,
@@ -223,32 +214,26 @@ class TextSource(Source):
 
     def _explain(self, message: str) -> str:
         text = message.splitlines()[0] if message else "unknown reason"
+        number = text.partition("column #")[2].partition(":")[0]
+        is_known = number.isdecimal() and int(number) < len(self.names)
+        name = self.names[int(number)] if is_known else None
         if "UTF8" in text or "utf-8" in text.lower():
-            number = text.partition("column #")[2].partition(":")[0]
-            is_known = number.isdecimal() and int(number) < len(self.names)
-            return _not_utf8(self.names[int(number)]) if is_known else f"{text}. {_ENCODING}"
+            return f"{text}. {_ENCODING}" if name is None else _not_utf8(name)
         if "conversion error to" in text and "column #" in text:
             line = line_of_cell(self.path, self._packing, self.form, text)
-            return f"{self._name_column(text)}{line} In training that column was of this type."
+            told = text if name is None else text.replace(f"column #{number}", f"column {name!r}")
+            return f"{told}.{line} In training that column was of this type."
         if "Expected" in text and "columns" in text:
             line = line_of_other_width(self.path, self._packing, self.form)
             return f"{line or text} Separator {self.form.separator!r} was assumed: see --separator."
         return text
-
-    def _name_column(self, text: str) -> str:
-        digits = text.partition("column #")[2].partition(":")[0]
-        if digits.isdecimal() and int(digits) < len(self.names):
-            return text.replace(f"column #{digits}", f"column {self.names[int(digits)]!r}") + "."
-        return text + "."
 
     def _options(
         self, columns: Sequence[str] | None = None, types: Mapping[str, Any] | None = None
     ) -> tuple[Any, Any, Any]:
         form, csv = self.form, _csv()
         read = csv.ReadOptions(
-            column_names=list(form.names),
-            skip_rows=form.skip,
-            block_size=self._block,
+            column_names=list(form.names), skip_rows=form.skip, block_size=self._block
         )
         parse = csv.ParseOptions(delimiter=form.separator, newlines_in_values=True)
         return read, parse, self._convert(columns, types)
@@ -372,11 +357,6 @@ def read_bytes(stream: Any, n: int) -> bytes:
 
 def recoded(stream: Any, encoding: str) -> Iterator[bytes]:
     """The text of an arrow stream in UTF-8, chunk by chunk.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        If it is not written in that encoding.
 
     Examples
     --------

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from adacap.files.errors import FileError, readable, temporary_room
@@ -20,15 +19,9 @@ from adacap.files.formats import Format
 from adacap.files.sniff import SPACES, TextOptions, encoding_of
 
 __all__ = [
-    "Unpacked",
-    "bomb_error",
-    "from_stdin",
-    "most_unpacked",
-    "refuse_bomb",
-    "spaced_encoding",
-    "unspaced",
-    "unzipped",
-]
+    "Unpacked", "bomb_error", "from_stdin", "most_unpacked", "refuse_bomb", "spaced_encoding",
+    "unspaced", "unzipped",
+]  # fmt: skip
 
 _STARTS = {b"PAR1": ".parquet", b"ARRO": ".feather", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2"}
 _SAMPLE_BYTES = 64 * 1024
@@ -51,10 +44,7 @@ class Unpacked:
 def unzipped(path: Path) -> Unpacked:
     """The one table of a zip.
 
-    Raises
-    ------
-    FileError
-        If there are several files in it, or none, or it is damaged.
+    Refuses one with several files in it, or none.
     """
     with readable(path, "zip"), zipfile.ZipFile(path) as archive:
         refuse_bomb(archive, path)
@@ -80,12 +70,7 @@ def bomb_error(shown: object, size: int) -> FileError:
 
 
 def refuse_bomb(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse a zip that says it unpacks to far more than tables do.
-
-    Raises
-    ------
-    FileError
-    """
+    """Refuse a zip that says it unpacks to far more than tables do."""
     size = sum(entry.file_size for entry in archive.infolist())
     if size > most_unpacked(path):
         raise bomb_error(path, size)
@@ -183,12 +168,7 @@ def unspaced(path: Path, encoding: str, made_from: Path) -> Unpacked:
     with open(path, encoding=encoding, newline="") as old, temporary_room(made_from):
         with open(found.path, "w", encoding="utf-8", newline="") as new:
             writer = csv.writer(new, delimiter="\t", lineterminator="\n")
-            for cells in _spaced_cells(old):
-                writer.writerow(cells)
+            for line in old:
+                text = " ".join(line.removeprefix("\ufeff").split())
+                writer.writerow(next(csv.reader([text], delimiter=" "), []))
     return found
-
-
-def _spaced_cells(lines: Iterator[str]) -> Iterator[list[str]]:
-    for line in lines:
-        text = " ".join(line.removeprefix("\ufeff").split())
-        yield next(csv.reader([text], delimiter=" "), [])

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,8 @@ from adacap.files.errors import FileError, need, need_arrow, readable
 from adacap.files.formats import Format, output_format
 
 __all__ = [
-    "Parts",
-    "escaped",
-    "fingerprint",
-    "write_tables",
-]
+    "Parts", "escaped", "fingerprint", "write_tables",
+]  # fmt: skip
 
 _EXCEL_ROWS = 1_048_576
 _FORMULA = r"^([=+\-@\t\r\n|%])"  # what may begin one, and the blanks that programs pass over
@@ -132,14 +129,6 @@ class _TextWriter:
         self._file.close()
 
 
-def _parquet_writer(path: Path, form: Format, schema: Any) -> Any:
-    return need("pyarrow.parquet", "Writing Parquet files").ParquetWriter(path, schema)
-
-
-def _arrow_writer(path: Path, form: Format, schema: Any) -> Any:
-    return need_arrow().ipc.new_file(str(path), schema)
-
-
 class _ExcelWriter:
     """One sheet; a cell of Excel holds no time zone and no number that is not finite.
 
@@ -189,10 +178,12 @@ def _excel_cell(cell: Any) -> Any:
     return cell.replace(tzinfo=None) if isinstance(cell, dt.datetime) else cell
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[Path, Format, Any], Any]] = {
     "text": _TextWriter,
-    "parquet": _parquet_writer,
-    "arrow": _arrow_writer,
+    "parquet": lambda path, form, schema: need(
+        "pyarrow.parquet", "Writing Parquet files"
+    ).ParquetWriter(path, schema),
+    "arrow": lambda path, form, schema: need_arrow().ipc.new_file(str(path), schema),
     "excel": _ExcelWriter,
 }
 
@@ -275,7 +266,7 @@ class Parts:
         """
         self._take()
         try:
-            if resume and self._has_state():
+            if resume and (self.folder / _STATE).is_file():
                 self._resume()
             else:
                 self._begin()
@@ -365,9 +356,6 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
         self._rows = []
         self.leave()
-
-    def _has_state(self) -> bool:
-        return (self.folder / _STATE).is_file()
 
     def _files(self) -> Iterator[Path]:
         """Parts in their order, up to the first that is missing."""

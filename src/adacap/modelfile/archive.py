@@ -23,21 +23,8 @@ import numpy.typing as npt
 from adacap.exceptions import ModelFileError
 
 __all__ = [
-    "DESCRIPTION",
-    "FORMAT",
-    "FORMAT_VERSION",
-    "MOST_TEXT",
-    "WEIGHTS",
-    "ArchiveParts",
-    "Json",
-    "Tensors",
-    "read",
-    "read_tensors",
-    "refuse",
-    "refusing",
-    "require",
-    "shown",
-    "unique_names",
+    "DESCRIPTION", "FORMAT", "FORMAT_VERSION", "MOST_TEXT", "WEIGHTS", "ArchiveParts", "Json",
+    "Tensors", "read", "read_tensors", "refuse", "refusing", "require", "shown", "unique_names",
     "write",
 ]  # fmt: skip
 
@@ -139,10 +126,7 @@ class ArchiveParts(NamedTuple):
 def read(path: str | os.PathLike[str]) -> ArchiveParts:
     """The parts of a file.
 
-    Raises
-    ------
-    ModelFileError
-        If there is anything but these two parts, or one of them is damaged.
+    Refuses anything but these two parts, and damage.
     """
     content = _content(os.fspath(path))  # a number would be an open file of the process
     with refusing("the zip file is damaged", *_BAD_ZIP):

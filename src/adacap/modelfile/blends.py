@@ -31,19 +31,7 @@ class Weighed(NamedTuple):
 
 
 def check_blend(model: Json, groups: Sequence[Group], settings: Settings) -> tuple[Weighed, ...]:
-    """Members of a blend, checked against groups and settings; nets alone are one member.
-
-    Parameters
-    ----------
-    model : dict
-        Description of the whole model.
-    groups : sequence of NetGroup and PredictorGroup
-    settings : Settings
-
-    Raises
-    ------
-    ModelFileError
-    """
+    """Members of a blend, checked against groups and settings; nets alone are one member."""
     parts: list[Json] = model["blend"]
     _check_shares(parts, settings)
     if not parts:

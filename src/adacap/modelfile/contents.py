@@ -39,10 +39,10 @@ from adacap.modelfile.evidence import (
     take_background,
     take_capacity,
     take_intervals,
+    take_seen,
 )
 from adacap.modelfile.nets import GROUPS, Facts, NetGroup, PredictorGroup
 from adacap.modelfile.schema import check, parse
-from adacap.modelfile.seen import take_seen
 from adacap.modelfile.signing import Key, check_signature
 from adacap.predictors import Forest
 from adacap.tables.encoder import Encoder
@@ -92,52 +92,25 @@ class Classes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a file holds, checked.
+    """What a file holds, checked."""
 
-    Attributes
-    ----------
-    description : dict
-        All of ``model.json``.
-    tensors : dict of str to array
-        All of ``weights.safetensors``.
-    settings : Settings
-    encoder : Encoder
-    targets : Numbers or Classes
-    groups : tuple of NetGroup and PredictorGroup
-    parts : tuple of Weighed
-        One for nets alone.
-    readings : Readings or None
-        Of a blend.
-    capacity, intervals, background : dict of str to array
-        Intervals are behind the sets of a classifier.
-    width_trees : PredictorGroup or None
-        How large the errors of a row are, where the width of intervals adapts to it.
-    seen : dict of str to array
-        What is kept of the training rows; empty in older files.
-    """
-
-    description: Json
-    tensors: Tensors
+    description: Json  # all of ``model.json``
+    tensors: Tensors  # all of ``weights.safetensors``
     settings: Settings
     encoder: Encoder
     targets: Numbers | Classes
     groups: tuple[Group, ...]
-    parts: tuple[Weighed, ...]
-    readings: Readings | None
+    parts: tuple[Weighed, ...]  # one for nets alone
+    readings: Readings | None  # of a blend
     capacity: Tensors
-    intervals: Tensors
+    intervals: Tensors  # behind the sets of a classifier too
     background: Tensors
-    width_trees: PredictorGroup | None
-    seen: Tensors
+    width_trees: PredictorGroup | None  # where the width of intervals adapts to the row
+    seen: Tensors  # of the training rows; empty in older files
 
     @classmethod
     def of(cls, text: bytes, tensors: Tensors) -> ModelFile:
-        """The content of both parts of a file.
-
-        Raises
-        ------
-        ModelFileError
-        """
+        """The content of both parts of a file."""
         model = parse(text)
         with refusing("its description is malformed", *_MALFORMED):
             encoder = _read_encoder(model["encoder"], model["estimator"])
@@ -148,21 +121,20 @@ class ModelFile:
             settings = _settings(model)
             parts = check_blend(model, groups, settings)
             readings = _readings(model)
-            widths = _widths(model, groups)
+            owners = [groups[member["group"]] for member in model["members"]]
+            widths = [owner.width for owner in owners if isinstance(owner, NetGroup)]
             n_rows = model["provenance"]["n_rows"]
             n_read = len(widths) if readings is None else len(readings.studied)
             capacity = take_capacity(left, n_read, targets.n_out, n_rows)
-            intervals: Tensors = {}
-            trees: PredictorGroup | None = None
             n_folds = sum(groups[g].n_members for g in parts[0].groups)
-            if isinstance(targets, Numbers):
-                trees = _width_trees(model, left, Facts(shape, targets.n_out, n_folds, {}))
-                intervals = take_intervals(
-                    left, widths, targets.n_out, n_folds, has_widths=trees is not None
-                )
-            else:
-                require(model["widths"] is None, "it has widths of intervals, but no intervals.")
-                intervals = take_intervals(left, widths, targets.n_out, n_folds, is_of_classes=True)
+            is_of_classes = isinstance(targets, Classes)
+            fits = model["widths"] is None or not is_of_classes
+            require(fits, "it has widths of intervals, but no intervals.")
+            trees = _width_trees(model, left, Facts(shape, targets.n_out, n_folds, {}))
+            intervals = take_intervals(
+                left, widths, targets.n_out, n_folds,
+                has_widths=trees is not None, is_of_classes=is_of_classes,
+            )  # fmt: skip
             n_distinct = model["provenance"]["n_distinct"]
             background = take_background(left, len(encoder.columns), n_distinct)
             seen = take_seen(left, encoder.columns, encoder.n_features_out)
@@ -190,18 +162,8 @@ class ModelFile:
 def read_model(path: str | os.PathLike[str], key: Key | None = None) -> ModelFile:
     """Read a model file.
 
-    Parameters
-    ----------
-    path : str or path-like
-    key : str or bytes, optional
-        The file must be signed with it; that is looked at before anything in the file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is malformed in any way, or of another version.
-    SignatureError
-        If it is not signed with ``key``.
+    Refuses one that is malformed in any way, of another version or not signed with ``key``; the
+    signature is looked at before anything in the file.
 
     Examples
     --------
@@ -340,12 +302,6 @@ def _check_member(member: Json, head: str) -> None:
     require(fits, f"a member has lam {lam} and a {head} head.")
 
 
-def _widths(model: Json, groups: tuple[Group, ...]) -> list[int]:
-    """Features that the output layer of each net reads."""
-    owners = [groups[member["group"]] for member in model["members"]]
-    return [owner.width for owner in owners if isinstance(owner, NetGroup)]
-
-
 def _readings(model: Json) -> Readings | None:
     data = model["readings"]
     require((data is None) == (not model["blend"]), "its readings are not those of a blend.")
@@ -397,15 +353,7 @@ _LEAST = {"counts": 0.0, "unseen_idf": 0.0}  # of values that are not positions 
 def _read_encoder(data: Json, owner: str) -> Encoder:
     """Encoder from the description of one, each column of which can be followed.
 
-    Parameters
-    ----------
-    data : dict
-    owner : str
-        Class named in messages about the user's data.
-
-    Raises
-    ------
-    ModelFileError
+    ``owner`` is the class named in messages about the user's data.
     """
     require(data["max_levels"] >= 2, f"encoder.max_levels is {data['max_levels']}.")
     names, n_columns = data["names"], len(data["columns"])

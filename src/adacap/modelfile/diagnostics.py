@@ -1,6 +1,6 @@
 """Capacity, errors behind intervals, summaries of training rows: to tensors of a file, and back.
 
-What is read was checked by :mod:`adacap.modelfile.evidence` and :mod:`adacap.modelfile.seen`.
+What is read was checked by :mod:`adacap.modelfile.evidence`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from adacap.modelfile.evidence import (
     BACKGROUND_PREFIX,
     CAPACITY_PREFIX,
     INTERVALS_PREFIX,
+    SEEN_PREFIX,
     Studied,
     errors_in,
     formula_in,
 )
 from adacap.modelfile.groups import as_torch
-from adacap.modelfile.seen import SEEN_PREFIX
 from adacap.nn.predictors import Frozen
 from adacap.tables.summaries import TableSummary
 
@@ -55,8 +55,7 @@ def background_tensors(estimator: AdaCapBase) -> Iterator[tuple[str, Tensor]]:
 
 def restore_background(arrays: Tensors) -> Background:
     """What is remembered of the training rows, from the arrays of a file."""
-    own = {name: array.copy() for name, array in arrays.items()}
-    return Background(None, own.get("fold"), own.get("shares"))
+    return Background(None, **{name: array.copy() for name, array in arrays.items()})
 
 
 def seen_tensors(seen: Seen | None) -> Iterator[tuple[str, Tensor]]:

@@ -1,6 +1,7 @@
-"""What a file keeps beside the nets: readings of capacity, errors behind prediction intervals.
+"""What a file keeps beside the nets: capacity, errors behind intervals, summaries of training rows.
 
-Both are a few small tensors, checked here against each other and the nets, on NumPy.
+All are a few small tensors, checked here against each other, the nets and the plan of the columns,
+on NumPy.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap.estimators.bounds import Depends, Errors
-from adacap.modelfile.archive import Tensors, require
+from adacap.modelfile.archive import Tensors, refuse, require
+from adacap.tables.plan import ColumnPlan
+from adacap.tables.summaries import N_QUANTILES, levels_of
 from adacap.widths import Widths
 
 __all__ = [
-    "BACKGROUND_PREFIX", "CAPACITY", "CAPACITY_PREFIX", "INTERVALS_PREFIX", "WIDTHS_PREFIX",
-    "Readings", "Studied", "errors_in", "formula_in", "take_background", "take_capacity",
-    "take_intervals",
+    "BACKGROUND_PREFIX", "CAPACITY", "CAPACITY_PREFIX", "INTERVALS_PREFIX", "SEEN_PREFIX",
+    "WIDTHS_PREFIX", "Readings", "Studied", "errors_in", "formula_in", "take_background",
+    "take_capacity", "take_intervals", "take_seen",
 ]  # fmt: skip
 
 BACKGROUND_PREFIX, CAPACITY_PREFIX = "background.", "capacity."
-INTERVALS_PREFIX, WIDTHS_PREFIX = "intervals.", "widths."
+INTERVALS_PREFIX, WIDTHS_PREFIX, SEEN_PREFIX = "intervals.", "widths.", "seen."
 CAPACITY = ("members", "summary", "rows", "residuals", "leverage", "permuted_fits")
 _KINDS = ("split", "folds", "loo")
 _MOST_WIDTH = 1e3  # of any number in the formula of widths, whose exponential is taken
@@ -64,14 +67,7 @@ class Readings:
 
 
 def take_capacity(tensors: Tensors, n_members: int, n_targets: int, n_rows: int) -> Tensors:
-    """Arrays of :class:`~adacap.estimators.capacity.Capacity`, taken out of ``tensors``.
-
-    Parameters
-    ----------
-    tensors : dict of str to array
-    n_members, n_targets, n_rows : int
-        Of the model, and of the table it was trained on.
-    """
+    """Arrays of :class:`~adacap.estimators.capacity.Capacity`, taken out of ``tensors``."""
     missing = [name for name in CAPACITY if CAPACITY_PREFIX + name not in tensors]
     require(not missing, f"the file has no tensor {CAPACITY_PREFIX}{''.join(missing[:1])}.")
     arrays = {name: tensors.pop(CAPACITY_PREFIX + name) for name in CAPACITY}
@@ -97,11 +93,7 @@ def take_capacity(tensors: Tensors, n_members: int, n_targets: int, n_rows: int)
 def take_background(tensors: Tensors, n_columns: int, n_rows: int) -> Tensors:
     """What is kept of the training rows, taken out of ``tensors``; each may be absent.
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-    n_columns, n_rows : int
-        Of the table, and different rows of it.
+    ``n_rows`` are different rows of the table.
     """
     found: Tensors = {}
     for name, size, kind in (("shares", n_columns, np.float64), ("fold", n_rows, np.int32)):
@@ -128,18 +120,9 @@ def take_intervals(
 ) -> Tensors:
     """Arrays behind prediction intervals by name, taken out of ``tensors``.
 
-    Parameters
-    ----------
-    tensors : dict of str to array
-    widths : sequence of int
-        Features that the output layer of each net reads.
-    n_targets : int
-    n_folds : int, optional
-        Of a blend; of nets alone each is a fold.
-    has_widths : bool, default=False
-        Whether the width of intervals adapts to the row.
-    is_of_classes : bool, default=False
-        Whether they are for sets of classes: one number per row, and a temperature.
+    ``widths`` are the features that the output layer of each net reads, and ``n_folds`` is of a
+    blend: of nets alone each is a fold. With ``has_widths`` the width of intervals adapts to the
+    row. Those ``is_of_classes``, for sets, are one number per row, and a temperature.
     """
     own = _Named({n: tensors.pop(n) for n in list(tensors) if n.startswith(INTERVALS_PREFIX)})
     n_errors = 1 if is_of_classes else n_targets
@@ -192,8 +175,7 @@ class _Named:
     ) -> npt.NDArray[Any]:
         found = self.left.pop(name, None)
         if found is None or found.shape != shape or found.dtype != dtype:
-            require(False, f"{INTERVALS_PREFIX}{name} {otherwise}.")
-        assert found is not None
+            refuse(f"{INTERVALS_PREFIX}{name} {otherwise}.")
         self.taken[name] = found
         return found
 
@@ -264,3 +246,53 @@ def _take_widths(own: _Named, n_folds: int, n_targets: int) -> None:
         fits = fits and (name != "floor" or bool((found > 0).all()))
         fits = fits and (name != "knots" or (m > 0 and bool((np.diff(found, axis=0) > 0).all())))
         require(fits, f"{INTERVALS_PREFIX}widths.{name} {wrong}.")
+
+
+# ------------------------------------- summaries of the training rows, for ``adacap check``
+
+_N_LIMITS, _MOST_KEYS = 5, 1024
+_TYPES = {"axes": np.float32, "keys": np.int64}  # float64 of the others
+_SUMMARY = ("n_rows", "grid", "below", "missing", "counts")
+
+
+def take_seen(tensors: Tensors, plans: Sequence[ColumnPlan], n_features: int) -> Tensors:
+    """Arrays of :class:`~adacap.estimators.seen.Seen`, taken out of ``tensors``; older have none.
+
+    ``n_features`` are columns after encoding.
+    """
+    names = [name for name in tensors if name.startswith(SEEN_PREFIX)]
+    own = {name.removeprefix(SEEN_PREFIX): tensors.pop(name) for name in names}
+    if not own:
+        return {}
+    p, n_levels = len(plans), sum(len(levels_of(plan)) for plan in plans)
+    r = own["axes"].shape[1] if own.get("axes") is not None and own["axes"].ndim == 2 else 0
+    shapes = {
+        "n_rows": (1,), "grid": (p, N_QUANTILES), "below": (p, N_QUANTILES), "missing": (p,),
+        "counts": (n_levels,), "kernel": (3,), "axes": (n_features, r), "variance": (r + 1,),
+        "limits": (_N_LIMITS,), "keys": (min(own.get("keys", np.empty(0)).size, _MOST_KEYS),),
+    }  # fmt: skip
+    either = [{*_SUMMARY}, {*_SUMMARY, "kernel"}, {*_SUMMARY, "axes", "variance", "limits"}]
+    require(set(own) - {"keys"} in either, f"its summary of the training rows has {sorted(own)}.")
+    for name, array in own.items():
+        kind = _TYPES.get(name, np.float64)
+        fits = array.dtype == kind and array.shape == shapes[name]
+        require(fits, f"tensor {SEEN_PREFIX}{name} is {array.dtype} of shape {array.shape}.")
+    _check_values(own)
+    return own
+
+
+def _check_values(own: Tensors) -> None:
+    """Refuse numbers that no table can give."""
+    shares = np.concatenate([own["below"].ravel(), own["missing"]])
+    shares = shares[~np.isnan(shares)]
+    rows, counts = own["n_rows"], own["counts"]
+    fits = ((shares >= 0) & (shares <= 1 + 1e-9)).all() and (counts >= 0).all()
+    fits = fits and np.isfinite(rows).all() and (rows > 0).all() and np.isfinite(counts).all()
+    with np.errstate(invalid="ignore"):
+        fits = fits and not (np.diff(own["grid"], axis=1) < 0).any()
+    fits = fits and ("keys" not in own or bool((np.diff(own["keys"]) > 0).all()))
+    rest = [own[name] for name in ("kernel", "axes", "variance", "limits") if name in own]
+    fits = fits and all(np.isfinite(array).all() for array in rest)
+    positive = [own[name] for name in ("kernel", "variance", "limits") if name in own]
+    fits = fits and all((array >= 0).all() for array in positive)
+    require(bool(fits), "its summary of the training rows holds impossible numbers.")

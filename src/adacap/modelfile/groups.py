@@ -32,11 +32,7 @@ __all__ = ["WRITERS", "NetsInFile", "PredictorsInFile", "as_torch"]
 
 _ENCODING_PREFIX = "encoding."
 
-_FOREIGN = {
-    "BF16": torch.bfloat16,
-    "F8_E4M3": torch.float8_e4m3fn,
-    "F8_E5M2": torch.float8_e5m2,
-}
+_FOREIGN = {"BF16": torch.bfloat16, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2}
 
 
 def as_torch(array: Any) -> Tensor:
@@ -54,14 +50,9 @@ class NetsInFile:
     There are those of the backbone, of the head that the nets train with, of the output layer that
     they predict with, and a probe: the hidden features of a row of zeros, by which a rebuilt
     backbone shows that it computes what the saved one did.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of a sample.
     """
 
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of a sample
 
     def describe(self, group: Group, spec: BackboneSpec) -> Json:
         """Description of a group."""
@@ -97,19 +88,8 @@ class NetsInFile:
     ) -> tuple[Group, BackboneSpec]:
         """A group, and its backbone, from what was checked on NumPy.
 
-        Parameters
-        ----------
-        description : dict
-        stored : dict of str to array
-        head : dict
-            Of the head that the nets train with.
-        seeds : sequence of int
-            Of the nets.
-        architecture : callable or None
-            The function of a user's own networks.
-        device : torch.device
-        encoding : FittedEncoding, optional
-            What rows go through first.
+        ``head`` is the one that the nets train with, ``architecture`` the function of a user's own
+        networks, and ``encoding`` what rows go through first.
         """
         own = {
             name: as_torch(array)

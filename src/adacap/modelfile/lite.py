@@ -133,18 +133,10 @@ class LiteRegressor(_LiteModel):
         method: IntervalMethod = "auto",
         width: WidthMethod = "auto",
     ) -> Floats:
-        """Intervals as :meth:`adacap.AdaCapRegressor.predict_interval` gives them.
+        """Intervals as :meth:`adacap.AdaCapRegressor.predict_interval` gives them for the same.
 
-        Parameters
-        ----------
-        X : array-like, frame or mapping of columns, of shape (n_samples, n_features)
-        coverage, method, width
-            As there.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
-            For several coverages with an axis of them before the last.
+        They are of shape (n_samples, 2) or (n_samples, n_targets, 2), for several coverages with
+        an axis of them before the last.
         """
         check_shares(coverage, "coverage", "0.9")
         method, rows = self._rows(X, method, width)
@@ -157,17 +149,9 @@ class LiteRegressor(_LiteModel):
         method: IntervalMethod = "auto",
         width: WidthMethod = "auto",
     ) -> Floats:
-        """Quantiles as :meth:`adacap.AdaCapRegressor.predict_quantiles` gives them.
+        """Quantiles as :meth:`adacap.AdaCapRegressor.predict_quantiles` gives them for the same.
 
-        Parameters
-        ----------
-        X : array-like, frame or mapping of columns, of shape (n_samples, n_features)
-        quantiles, method, width
-            As there.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
+        They are of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles).
         """
         check_shares(quantiles, "quantiles", "[0.1, 0.5, 0.9]")
         method, rows = self._rows(X, method, width)
@@ -214,11 +198,7 @@ class LiteClassifier(_LiteModel):
     """
 
     def __init__(
-        self,
-        encoder: Encoder,
-        parts: Sequence[LitePart],
-        targets: Classes,
-        sets: LiteSets,
+        self, encoder: Encoder, parts: Sequence[LitePart], targets: Classes, sets: LiteSets
     ) -> None:
         super().__init__(encoder, parts, targets.n_out)
         self.classes_, self.temperature_ = targets
@@ -253,18 +233,10 @@ class LiteClassifier(_LiteModel):
         *,
         allow_empty: bool = False,
     ) -> npt.NDArray[np.bool_]:
-        """Sets of classes as :meth:`adacap.AdaCapClassifier.predict_set` gives them.
+        """Sets of classes as :meth:`adacap.AdaCapClassifier.predict_set` gives them for the same.
 
-        Parameters
-        ----------
-        X : array-like, frame or mapping of columns, of shape (n_samples, n_features)
-        coverage, method, allow_empty
-            As there.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_samples, n_classes)
-            For several coverages with an axis of them at the end.
+        They are booleans of shape (n_samples, n_classes), for several coverages with an axis of
+        them at the end.
         """
         own, name = self.sets_, self.sets_.resolve(method)
         errors = own.errors(name)

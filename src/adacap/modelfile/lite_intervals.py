@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from adacap.estimators.bounds import (
     resolve,
     rows_of,
 )
-from adacap.modelfile.archive import Tensors
 from adacap.modelfile.contents import ModelFile, Numbers
 from adacap.modelfile.evidence import errors_in, formula_in
 from adacap.modelfile.nets import NetGroup
@@ -66,17 +65,12 @@ def _each(group: PredictorGroup, x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class LiteFolds:
-    """Predictions for each fold, by models that never saw it.
-
-    Attributes
-    ----------
-    parts : tuple of _FoldPart
-    """
+    """Predictions for each fold, by models that never saw it."""
 
     parts: tuple[_FoldPart, ...]
 
     @classmethod
-    def of(cls, file: ModelFile, layers: Tensors) -> LiteFolds:
+    def of(cls, file: ModelFile) -> LiteFolds:
         """Folds of a file, with the output layers that were solved without them."""
         places = [(member["group"], member["index"]) for member in file.description["members"]]
         parts = []
@@ -86,7 +80,7 @@ class LiteFolds:
                 parts.append(_FoldPart(part.factor, (), first))
                 continue
             own = [m for m, (g, _) in enumerate(places) if g in part.groups]
-            nets = tuple(_net(file, m, *places[m], layers) for m in own)
+            nets = tuple(_net(file, m, *places[m]) for m in own)
             parts.append(_FoldPart(part.factor, nets, None))
         return cls(tuple(parts))
 
@@ -95,78 +89,63 @@ class LiteFolds:
         return np.asarray(sum(part.each(x) for part in self.parts)).transpose(1, 0, 2)
 
 
-def _net(file: ModelFile, m: int, group: int, index: int, layers: Tensors) -> _Net:
-    own = file.groups[group]
+def _net(file: ModelFile, m: int, group: int, index: int) -> _Net:
+    own, layer = file.groups[group], (f"folds.{m}.weight", f"folds.{m}.bias")
     assert isinstance(own, NetGroup)
-    weight, bias = (layers[f"folds.{m}.{name}"].astype(np.float64) for name in ("weight", "bias"))
+    weight, bias = (file.intervals[name].astype(np.float64) for name in layer)
     return _Net(own, index, weight, bias)
 
 
 @dataclass(frozen=True, eq=False)
-class LiteIntervals:
-    """What intervals of a saved model rest on.
+class _Errors:
+    """What intervals and sets of a saved model rest on."""
 
-    Attributes
-    ----------
-    there : dict of str to Errors or None
-        Errors of each method, the strongest promise first.
-    folds : LiteFolds or None
-    inflation : ndarray of shape (c,) or None
-    widths : Widths or None
-    trees : PredictorGroup or None
-    """
+    tell: ClassVar[Any]  # what errors promise, in words
 
-    there: dict[str, Errors | None]
+    there: dict[str, Errors | None]  # by method, the strongest promise first
     folds: LiteFolds | None
-    inflation: Floats | None
-    widths: Widths | None
-    trees: PredictorGroup | None
-
-    @classmethod
-    def of(cls, file: ModelFile) -> LiteIntervals:
-        """Intervals of a file."""
-        own = file.intervals
-        there = {name: errors_in(own, kind) for name, kind in _KINDS.items()}
-        has_folds = there["cv+"] is not None
-        return cls(
-            there,
-            LiteFolds.of(file, own) if has_folds else None,
-            own.get("inflation"),
-            None if file.width_trees is None else formula_in(own),
-            file.width_trees,
-        )
 
     def resolve(self, method: str) -> str:
         """Method that ``"auto"`` resolves to."""
         return resolve(method, self.there)
 
     def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
-        """What intervals rest on and what they promise, in words."""
+        """What they rest on and what they promise, in words."""
         name = self.resolve(method)
-        return describe(name, self.errors(name), coverage)
+        return str(self.tell(name, self.errors(name), coverage))
 
     def errors(self, method: str) -> Errors:
-        """Errors that a method rests on."""
+        """Errors that a method rests on; of sets, how badly rows fit their own class."""
         found = self.there[method]
         assert found is not None
         return found
 
+
+@dataclass(frozen=True, eq=False)
+class LiteIntervals(_Errors):
+    """What intervals of a saved model rest on."""
+
+    tell = staticmethod(describe)
+
+    inflation: Floats | None  # (c,)
+    widths: Widths | None
+    trees: PredictorGroup | None
+
+    @classmethod
+    def of(cls, file: ModelFile) -> LiteIntervals:
+        """Intervals of a file."""
+        own, trees = file.intervals, file.width_trees
+        there = {name: errors_in(own, kind) for name, kind in _KINDS.items()}
+        folds = None if there["cv+"] is None else LiteFolds.of(file)
+        widths = None if trees is None else formula_in(own)
+        return cls(there, folds, own.get("inflation"), widths, trees)
+
     def rows(
-        self,
-        chunks: Sequence[Floats],
-        outputs: Callable[[Floats], Floats],
-        method: str,
-        width: str,
+        self, chunks: Sequence[Floats], outputs: Callable[[Floats], Floats], method: str, width: str
     ) -> PredictedRows:
         """New rows and the errors to add to their outputs.
 
-        Parameters
-        ----------
-        chunks : sequence of ndarray
-            Encoded rows.
-        outputs : callable
-            From a chunk to the outputs ``(n, c)`` of the model.
-        method, width : str
+        ``chunks`` are encoded rows; ``outputs`` gives what the model says of each, ``(n, c)``.
         """
         return rows_of(
             self.errors(method),
@@ -194,55 +173,30 @@ class LiteIntervals:
 
 
 @dataclass(frozen=True, eq=False)
-class LiteSets:
-    """What sets of classes of a saved model rest on.
+class LiteSets(_Errors):
+    """What sets of classes of a saved model rest on."""
 
-    Attributes
-    ----------
-    there : dict of str to Errors or None
-    folds : LiteFolds or None
-    fold : ndarray of shape (n,) or None
-    temperature : float
-        Of the scores.
-    """
+    tell = staticmethod(describe_sets)
 
-    there: dict[str, Errors | None]
-    folds: LiteFolds | None
-    fold: Any
-    temperature: float
+    fold: Any  # (n,), or None
+    temperature: float  # of the scores
 
     @classmethod
     def of(cls, file: ModelFile) -> LiteSets:
         """Sets of a file."""
         own = file.intervals
         there = {name: errors_in(own, kind) for name, kind in _KINDS.items() if name != "loo"}
-        folds = None if there["cv+"] is None else LiteFolds.of(file, own)
+        folds = None if there["cv+"] is None else LiteFolds.of(file)
         return cls(there, folds, own.get("folds.fold"), float(own["temperature"][0]))
-
-    def resolve(self, method: str) -> str:
-        """Method that ``"auto"`` resolves to."""
-        return resolve(method, self.there)
-
-    def describe(self, coverage: float = 0.9, method: str = "auto") -> str:
-        """What sets rest on and what they promise, in words."""
-        name = self.resolve(method)
-        return describe_sets(name, self.errors(name), coverage)
-
-    def errors(self, method: str) -> Errors:
-        """How badly rows fit their own class."""
-        found = self.there[method]
-        assert found is not None
-        return found
 
 
 def promise(file: ModelFile, coverage: float) -> str | None:
     """What intervals or sets of a file rest on and promise; None without any."""
-    own = file.intervals
-    kinds = [(n, errors_in(own, kind)) for n, kind in _KINDS.items()]
     tell = describe if isinstance(file.targets, Numbers) else describe_sets
-    return next(
-        (tell(name, errors, coverage) for name, errors in kinds if errors is not None), None
-    )
+    for name, kind in _KINDS.items():
+        if (errors := errors_in(file.intervals, kind)) is not None:
+            return tell(name, errors, coverage)
+    return None
 
 
 _KINDS = {"split": "split", "cv+": "folds", "loo": "loo"}

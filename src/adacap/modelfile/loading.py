@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -22,7 +22,7 @@ from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.settings import Settings
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.modelfile.archive import Json, refusing
-from adacap.modelfile.contents import Classes, ModelFile, Numbers, loading, read_model
+from adacap.modelfile.contents import ModelFile, Numbers, loading, read_model
 from adacap.modelfile.diagnostics import (
     restore_background,
     restore_capacity,
@@ -123,7 +123,9 @@ def _kind_of_nets(file: ModelFile) -> str:
 
 def _restore(file: ModelFile, device: str | None, architecture: Factory | None) -> AdaCapBase:
     model = file.description
-    estimator = _make_estimator(model)
+    with refusing("a parameter is invalid here", ValueError):
+        parameters = {name: parameter(name, v) for name, v in model["parameters"].items()}
+    estimator = ESTIMATORS[model["estimator"]](**parameters)
     if architecture is not None and "architecture" in model["not_stored"]:
         estimator.architecture = architecture
     if device is not None:
@@ -131,33 +133,31 @@ def _restore(file: ModelFile, device: str | None, architecture: Factory | None) 
     with refusing("its device is not usable here, pass device='cpu'", *_NO_DEVICE):
         place = device_of(estimator.device)
         torch.zeros(1, device=place).cpu()
-    fitted = _fitted(file, *_restore_groups(file, architecture, place), place)
+    fitted = _fitted(file, _restore_groups(file, architecture, place), place)
     for name, value in fitted.items():
         setattr(estimator, name, value)
     return estimator
 
 
-def _make_estimator(model: Json) -> AdaCapBase:
-    """Unfitted estimator with the parameters of a description."""
-    with refusing("a parameter is invalid here", ValueError):
-        parameters = {name: parameter(name, v) for name, v in model["parameters"].items()}
-    return ESTIMATORS[model["estimator"]](**parameters)
+class _Made(NamedTuple):
+    """Nets in their order, the backbone of each, and the groups that are not nets by number."""
+
+    members: list[FittedMember]
+    specs: list[BackboneSpec]
+    frozen: dict[int, Frozen]
 
 
-def _fitted(
-    file: ModelFile,
-    members: list[FittedMember],
-    specs: list[BackboneSpec],
-    frozen: dict[int, Frozen],
-    place: torch.device,
-) -> dict[str, Any]:
+def _fitted(file: ModelFile, made: _Made, place: torch.device) -> dict[str, Any]:
     """Attributes of the fitted estimator."""
-    model, codec, readings = file.description, _codec(file.targets), file.readings
+    members = made.members
+    model, targets, readings = file.description, file.targets, file.readings
+    is_numbers = isinstance(targets, Numbers)
+    codec: Codec = RegressionCodec(*targets) if is_numbers else ClassCodec(*targets)
     encoder = TableEncoder.from_dict(model["encoder"], model["estimator"])
     provenance = Provenance(**model["provenance"])
     shape = model["sample_shape"]
     fitted = {
-        **_made_of(file, members, specs, frozen),
+        **_made_of(file, made),
         "codec_": codec,
         "encoder_": encoder,
         "seeds_": [member["seed"] for member in model["members"]],
@@ -187,21 +187,16 @@ def _fitted(
     return fitted
 
 
-def _made_of(
-    file: ModelFile,
-    members: list[FittedMember],
-    specs: list[BackboneSpec],
-    frozen: dict[int, Frozen],
-) -> dict[str, Any]:
+def _made_of(file: ModelFile, made: _Made) -> dict[str, Any]:
     """Attributes that say what the model is made of."""
-    model, readings = file.description, file.readings
+    readings, specs = file.readings, made.specs
     if readings is None:
-        earlier = History(model["earlier_history"])
-        return {**summary(members, earlier), "blend_": (), "backbone_": one_or_each(specs)}
-    parts = _parts(file, members, frozen)
+        own = summary(made.members, History(file.description["earlier_history"]))
+        return {**own, "blend_": (), "backbone_": one_or_each(specs)}
+    parts = _parts(file, made)
     kinds = _specs_in(file.settings)
     return {
-        "members_": tuple(members),
+        "members_": tuple(made.members),
         "network_": blend_module(parts),
         "blend_": parts,
         "backbone_": specs[0] if file.factory is not None else kinds and one_or_each(kinds),
@@ -213,17 +208,15 @@ def _made_of(
     }
 
 
-def _parts(
-    file: ModelFile, members: list[FittedMember], frozen: dict[int, Frozen]
-) -> tuple[Part, ...]:
+def _parts(file: ModelFile, made: _Made) -> tuple[Part, ...]:
     """Members of the blend, in their order."""
     places = [data["group"] for data in file.description["members"]]
     found = []
     for data in file.description["blend"]:
         own = {key: data[key] for key in PART if key != "groups"}
-        pairs = zip(members, places, strict=True)
+        pairs = zip(made.members, places, strict=True)
         nets = tuple(member for member, g in pairs if g in data["groups"])
-        found.append(Part(**own, nets=nets, frozen=frozen.get(data["groups"][0])))
+        found.append(Part(**own, nets=nets, frozen=made.frozen.get(data["groups"][0])))
     return tuple(found)
 
 
@@ -243,14 +236,7 @@ def _spec_in(settings: Settings) -> BackboneSpec:
     return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
 
 
-def _codec(targets: Numbers | Classes) -> Codec:
-    return RegressionCodec(*targets) if isinstance(targets, Numbers) else ClassCodec(*targets)
-
-
-def _restore_groups(
-    file: ModelFile, architecture: Factory | None, device: torch.device
-) -> tuple[list[FittedMember], list[BackboneSpec], dict[int, Frozen]]:
-    """Nets in their order, the backbone of each, and the groups that are not nets."""
+def _restore_groups(file: ModelFile, architecture: Factory | None, device: torch.device) -> _Made:
     model = file.description
     restored, frozen = {}, {}
     for g, (group, checked) in enumerate(zip(model["groups"], file.groups, strict=True)):
@@ -264,7 +250,7 @@ def _restore_groups(
             group, stored, model["head"], seeds, architecture, device, checked.encoding
         )
     members = [_member(restored[data["group"]][0], data) for data in model["members"]]
-    return members, [restored[data["group"]][1] for data in model["members"]], frozen
+    return _Made(members, [restored[data["group"]][1] for data in model["members"]], frozen)
 
 
 def _member(group: Group, data: Json) -> FittedMember:

@@ -65,19 +65,8 @@ class NetGroup:
     def read(cls, description: Mapping[str, Any], stored: Tensors, facts: Facts) -> NetGroup:
         """Nets from a description and tensors of a file, checked against each other.
 
-        Parameters
-        ----------
-        description : dict
-            As :attr:`fields` says.
-        stored : mapping of str to array
-            Tensors of this group.
-        facts : Facts
-
-        Raises
-        ------
-        ModelFileError
-            If they are inconsistent, or nets of known layers give another result on a row of zeros
-            than the saved ones did.
+        Refuses what is inconsistent, and nets of known layers that give another result on a row of
+        zeros than the saved ones did.
         """
         _check_name(description)
         encoding, stored = read_encoding(description["encoding"], stored, facts.shape)

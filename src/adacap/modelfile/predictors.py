@@ -97,17 +97,7 @@ def read_encoding(
 ) -> tuple[FittedEncoding | None, Tensors]:
     """The encoding of a group, if it has one, and the tensors that are not its own.
 
-    Parameters
-    ----------
-    description : dict or None
-    stored : dict of str to array
-        Tensors of the group.
-    shape : tuple of int
-        Of a sample.
-
-    Raises
-    ------
-    ModelFileError
+    ``shape`` is that of a sample.
     """
     if description is None:
         return None, stored
@@ -212,21 +202,7 @@ class PredictorGroup:
 
     @classmethod
     def read(cls, description: Mapping[str, Any], stored: Tensors, facts: Facts) -> PredictorGroup:
-        """Predictor from a description and tensors of a file, checked against each other.
-
-        Parameters
-        ----------
-        description : dict
-            As :attr:`fields` says.
-        stored : mapping of str to array
-            Tensors of this group.
-        facts : Facts
-
-        Raises
-        ------
-        ModelFileError
-            If they are inconsistent.
-        """
+        """Predictor from a description and tensors of a file, checked against each other."""
         encoding, stored = read_encoding(description["encoding"], stored, facts.shape)
         shape = facts.shape if encoding is None else (encoding.encoding.d_out,)
         one: Predictor = _restore(description["predictor"], _PREDICTORS, "predictor")
@@ -260,22 +236,9 @@ def check_forest(forest: Forest, own: Tensors) -> Tensors:
     """Children of the nodes, from the distance of each behind its parent.
 
     Trees follow one another, each with its root first. A node is a leaf, its own child, or has two
-    children behind it in its tree, which no other node has.
-
-    Parameters
-    ----------
-    forest : Forest
-    own : dict of str to array
-        ``root``, ``left`` and ``right`` of its shapes, whole numbers of at least 0.
-
-    Returns
-    -------
-    dict of str to array
-        ``left`` and ``right`` as places in the list of nodes.
-
-    Raises
-    ------
-    ModelFileError
+    children behind it in its tree, which no other node has. ``own`` holds ``root``, ``left`` and
+    ``right`` of its shapes, whole numbers of at least 0; the last two are returned as places in the
+    list of nodes.
 
     Examples
     --------

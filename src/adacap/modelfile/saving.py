@@ -29,14 +29,7 @@ from adacap.estimators.regressor import AdaCapRegressor
 from adacap.estimators.targets import RegressionCodec
 from adacap.exceptions import warn_caller
 from adacap.files.atomic import check_writable
-from adacap.modelfile.archive import (
-    FORMAT,
-    FORMAT_VERSION,
-    Json,
-    read_tensors,
-    refusing,
-    write,
-)
+from adacap.modelfile.archive import FORMAT, FORMAT_VERSION, Json, read_tensors, refusing, write
 from adacap.modelfile.contents import ModelFile
 from adacap.modelfile.diagnostics import (
     background_tensors,
@@ -68,26 +61,9 @@ def save(
 ) -> None:
     """Write a fitted estimator to one file.
 
-    Parameters
-    ----------
-    estimator : AdaCapRegressor, AdaCapClassifier, MLRNetRegressor or MLRNetClassifier
-    path : str or path-like
-        The file appears when it is complete.
-    force : bool, default=False
-        Replace a file that exists.
-    key : str or bytes, optional
-        Sign the file with it, by HMAC-SHA256.
-
-    Raises
-    ------
-    OutputExistsError
-        If the file exists and ``force`` is not set.
-
-    Warns
-    -----
-    UserWarning
-        If a parameter is not plain data, such as a callback: it is not stored, and the loaded
-        estimator has the default in its place.
+    It is refused now if :func:`~adacap.modelfile.loading.load` would refuse it. A parameter that is
+    not plain data, such as a callback, is not stored, with a warning: the loaded estimator has the
+    default in its place.
     """
     check_is_fitted(estimator)
     check_writable(path, force)

@@ -124,12 +124,7 @@ _CLASSES = {"dtype": str, "classes": list[Any], "temperature": float}
 
 
 def parse(text: bytes) -> Json:
-    """Description in which every value has its type and every parameter is acceptable.
-
-    Raises
-    ------
-    ModelFileError
-    """
+    """Description in which every value has its type and every parameter is acceptable."""
     require(len(text) <= MOST_TEXT, f"{DESCRIPTION} has {len(text)} bytes, more than {MOST_TEXT}.")
     n_values = _count_values(text)
     require(

@@ -24,12 +24,7 @@ _SIGNATURE = re.compile(re.escape(_MARK) + rb"[0-9a-f]{64}")
 def sign(text: bytes, weights: bytes, key: Key) -> bytes:
     """Signature of the parts of a file.
 
-    Parameters
-    ----------
-    text, weights : bytes
-        Content of both parts.
-    key : str or bytes
-        Text counts as its bytes in UTF-8.
+    A key that is text counts as its bytes in UTF-8.
 
     Examples
     --------
@@ -46,15 +41,7 @@ def sign(text: bytes, weights: bytes, key: Key) -> bytes:
 
 
 def check_signature(comment: bytes, text: bytes, weights: bytes, key: Key | None) -> None:
-    """Check the comment of a zip against the parts; without a key, only its form.
-
-    Raises
-    ------
-    ModelFileError
-        If the comment is not a signature.
-    SignatureError
-        If there is a key, and the signature is missing or of another key or content.
-    """
+    """Check the comment of a zip against the parts; without a key, only its form."""
     is_signed = _SIGNATURE.fullmatch(comment) is not None
     require(is_signed or not comment, "the comment of its zip is not a signature.")
     if key is None:

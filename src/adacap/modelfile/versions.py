@@ -29,21 +29,11 @@ _RELEASE = re.compile(r"\d+(\.\w+){0,4}")
 
 
 class Added(NamedTuple):
-    """An entry of the description that a version added.
+    """An entry of the description that a version added."""
 
-    Attributes
-    ----------
-    path : tuple of str
-        Names of the objects that contain it, and its own.
-    value : object
-        What a file without it gets.
-    estimators : tuple of str
-        Those that have it; all if empty.
-    """
-
-    path: tuple[str, ...]
-    value: Any
-    estimators: tuple[str, ...] = ()
+    path: tuple[str, ...]  # names of the objects that contain it, and its own
+    value: Any  # what a file without it gets
+    estimators: tuple[str, ...] = ()  # those that have it; all if empty
 
 
 ADDED: Mapping[int, Sequence[Added]] = {}
@@ -53,14 +43,7 @@ ADDED: Mapping[int, Sequence[Added]] = {}
 def check_version(model: Any) -> None:
     """Refuse a description of a version that is not read, with the library that reads it.
 
-    Parameters
-    ----------
-    model : object
-        What the JSON holds; anything but an object with a version is ignored.
-
-    Raises
-    ------
-    ModelFileError
+    Anything but an object with a version is ignored.
 
     Examples
     --------

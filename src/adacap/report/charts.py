@@ -12,23 +12,12 @@ import numpy.typing as npt
 from adacap._typing import Floats
 from adacap.estimators.calibration import Reliability
 from adacap.explain.importance import Importance
-from adacap.report.prediction_figures import (
-    Confusion,
-    IntervalCoverage,
-    Predictions,
-    Residuals,
-    Roc,
-)
+from adacap.report import prediction_figures as of_rows
+from adacap.report import training_figures as of_nets
 from adacap.report.scores import MethodScores, error_name
-from adacap.report.training_figures import (
-    CapacityPaths,
-    LabelFits,
-    LearningDynamics,
-    WeightClusters,
-)
 from adacap.text import number
 
-__all__ = ["Chart", "chart", "fit_paths_chart", "scores_chart"]
+__all__ = ["Chart", "band", "chart", "fit_paths_chart", "scores_chart"]
 
 Chart = dict[str, Any]
 
@@ -42,16 +31,9 @@ _STEPS = "iteration (training steps)"
 def chart(numbers: Any, **options: Any) -> Chart:
     """Description of a chart with the keys ``data`` and ``layout``.
 
-    Parameters
-    ----------
-    numbers : what a figure function of :mod:`adacap.report` returns
-    **options
-        ``target=k`` picks one of several targets, ``name`` is what the axes call it, ``rows`` are
-        the numbers of the test rows in their file.
-
-    Returns
-    -------
-    dict
+    ``numbers`` is what a figure function of :mod:`adacap.report` returns. Of the options,
+    ``target=k`` picks one of several targets, ``name`` is what the axes call it, and ``rows`` are
+    the numbers of the test rows in their file.
 
     Examples
     --------
@@ -64,6 +46,15 @@ def chart(numbers: Any, **options: Any) -> Chart:
 
 def _line(x: Any, y: Any, name: str, **style: Any) -> Chart:
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, **style}
+
+
+def band(x: Floats, low: Floats, high: Floats, name: str) -> Chart:
+    """The area between two lines."""
+    return {
+        "type": "scatter", "mode": "lines", "fill": "toself", "opacity": 0.4, "name": name,
+        "x": np.r_[x, x[::-1]], "y": np.r_[low, high[::-1]],
+        "line": {"width": 0}, "fillcolor": "rgba(138,147,160,0.3)", "hoverinfo": "skip",
+    }  # fmt: skip
 
 
 def _layout(x: str, y: str, **more: Any) -> Chart:
@@ -97,7 +88,7 @@ def _edges(values: Any, most: int = 30) -> Floats:
 
 
 @chart.register
-def _(numbers: LearningDynamics, **options: Any) -> Chart:
+def _(numbers: of_nets.LearningDynamics, **options: Any) -> Chart:
     same = numbers.train_name == numbers.valid_name
     x, data = numbers.iteration, []
     train = _line(x, numbers.train, f"training rows, {numbers.train_name}", line={"width": 2})
@@ -123,7 +114,7 @@ def _(numbers: LearningDynamics, **options: Any) -> Chart:
 
 
 @chart.register
-def _(numbers: CapacityPaths, **options: Any) -> Chart:
+def _(numbers: of_nets.CapacityPaths, **options: Any) -> Chart:
     data = []
     for k, (lam, at, dof) in enumerate(
         zip(numbers.lam, numbers.dof_iteration, numbers.dof, strict=True)
@@ -148,7 +139,7 @@ def _(numbers: CapacityPaths, **options: Any) -> Chart:
 
 
 @chart.register
-def _(numbers: LabelFits, **options: Any) -> Chart:
+def _(numbers: of_nets.LabelFits, **options: Any) -> Chart:
     bars = _bars(numbers.permuted, _edges(numbers.permuted))
     bars |= {"name": "permuted labels", "hovertemplate": "loss about %{x:.4g}<br>%{y} permutations"}
     bars["marker"] = {"opacity": 0.8}
@@ -165,7 +156,7 @@ def _(numbers: LabelFits, **options: Any) -> Chart:
     return {"data": [bars, top], "layout": layout}
 
 
-def fit_paths_chart(numbers: LabelFits) -> Chart | None:
+def fit_paths_chart(numbers: of_nets.LabelFits) -> Chart | None:
     """Fit of true and permuted labels at each iteration; None where nothing was permuted."""
     if np.isnan(numbers.permuted_path).all():
         return None
@@ -201,7 +192,7 @@ def scores_chart(rows: Sequence[MethodScores], own: str, unit: str = "") -> Char
 
 
 @chart.register
-def _(numbers: WeightClusters, **options: Any) -> Chart:
+def _(numbers: of_nets.WeightClusters, **options: Any) -> Chart:
     heat: Chart = {
         "type": "heatmap",
         "z": numbers.correlation.round(2),
@@ -248,18 +239,30 @@ def _sample(n: int) -> npt.NDArray[np.intp]:
     return np.sort(np.random.default_rng(0).choice(n, _MOST_POINTS, replace=False))
 
 
+def _points(x: Any, y: Any, rows: npt.NDArray[np.intp], names: Any, text: str) -> Chart:
+    """Test rows by their positions and what they are called."""
+    return {
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "name": "test rows",
+        "marker": {"size": 6, "opacity": 0.75},
+        "customdata": rows if names is None else np.asarray(names)[rows],
+        "hovertemplate": f"row %{{customdata}}<br>{text}",
+    }  # fmt: skip
+
+
 @chart.register
 def _(
-    numbers: Predictions, *, target: int = 0, name: str = "", rows: Any = None, **options: Any
+    numbers: of_rows.Predictions,
+    *,
+    target: int = 0,
+    name: str = "",
+    rows: Any = None,
+    **options: Any,
 ) -> Chart:
     of, shown = f" {name}" if name else "", rows
     rows = _sample(len(numbers.actual))
     actual, predicted = numbers.actual[rows, target], numbers.predicted[rows, target]
-    points: Chart = {"type": "scatter", "mode": "markers", "x": predicted, "y": actual}
-    points |= {"name": "test rows", "marker": {"size": 6, "opacity": 0.75}}
-    points["customdata"] = rows if shown is None else np.asarray(shown)[rows]
-    points["hovertemplate"] = "row %{customdata}<br>actual %{y:.5g}<br>predicted %{x:.5g}"
-    data = [points]
+    text = "actual %{y:.5g}<br>predicted %{x:.5g}"
+    data = [_points(predicted, actual, rows, shown, text)]
     if numbers.lower is not None and numbers.upper is not None:
         data.append(_interval_bars(numbers, rows, target))
     low = float(min(actual.min(), predicted.min()))
@@ -271,7 +274,7 @@ def _(
     return {"data": data, "layout": _layout(f"predicted{of}", f"actual{of}")}
 
 
-def _interval_bars(numbers: Predictions, rows: npt.NDArray[np.intp], target: int) -> Chart:
+def _interval_bars(numbers: of_rows.Predictions, rows: npt.NDArray[np.intp], target: int) -> Chart:
     """Vertical strokes from the lower to the upper bound of each row."""
     assert numbers.lower is not None
     assert numbers.upper is not None
@@ -288,16 +291,12 @@ def _interval_bars(numbers: Predictions, rows: npt.NDArray[np.intp], target: int
 
 
 @chart.register
-def _(
-    numbers: Residuals, *, target: int = 0, name: str = "", rows: Any = None, **options: Any
-) -> Chart:
+def _(numbers: of_rows.Residuals, *, target: int = 0, name: str = "", rows: Any = None) -> Chart:
     of, shown = f" {name}" if name else "", rows
     rows = _sample(len(numbers.residual))
     predicted, residual = numbers.predicted[rows, target], numbers.residual[rows, target]
-    points: Chart = {"type": "scatter", "mode": "markers", "x": predicted, "y": residual}
-    points |= {"marker": {"size": 6, "opacity": 0.75}, "name": "test rows"}
-    points["customdata"] = rows if shown is None else np.asarray(shown)[rows]
-    points["hovertemplate"] = "row %{customdata}<br>predicted %{x:.5g}<br>residual %{y:.4g}"
+    text = "predicted %{x:.5g}<br>residual %{y:.4g}"
+    points = _points(predicted, residual, rows, shown, text)
     every = numbers.residual[:, target]
     bars = _bars(every, _edges(every))
     bars |= {"x": bars["y"], "y": bars["x"], "orientation": "h", "xaxis": "x2"}
@@ -312,13 +311,11 @@ def _(
 
 
 @chart.register
-def _(numbers: IntervalCoverage, **options: Any) -> Chart:
+def _(numbers: of_rows.IntervalCoverage, **options: Any) -> Chart:
     x = 100 * numbers.level
     low, high = 100 * (numbers.level - 2 * numbers.error), 100 * (numbers.level + 2 * numbers.error)
-    band: Chart = {"type": "scatter", "mode": "lines", "fill": "toself", "opacity": 0.4}
-    band |= {"x": np.r_[x, x[::-1]], "y": np.r_[low.clip(0), high.clip(max=100)[::-1]]}
-    band |= {"line": {"width": 0}, "fillcolor": "rgba(138,147,160,0.3)", "hoverinfo": "skip"}
-    band["name"] = f"chance, {numbers.n_rows} rows"
+    chance = f"chance, {numbers.n_rows} rows"
+    between = band(x, low.clip(0), high.clip(max=100), chance)
     even = _line(x, x, "as asked for", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     seen = _line(x, 100 * numbers.observed, f"observed ({numbers.method})")
     seen |= {"mode": "lines+markers", "marker": {"size": 8}}
@@ -328,11 +325,11 @@ def _(numbers: IntervalCoverage, **options: Any) -> Chart:
         "<br>median width %{customdata:.3g} standard deviations of the target"
     )
     layout = _layout("coverage asked for, %", "test rows inside, %")
-    return {"data": [band, even, seen], "layout": layout}
+    return {"data": [between, even, seen], "layout": layout}
 
 
 @chart.register
-def _(numbers: Confusion, **options: Any) -> Chart:
+def _(numbers: of_rows.Confusion, **options: Any) -> Chart:
     names = [_short(str(label), 16) for label in numbers.classes]
     totals = numbers.counts.sum(1, keepdims=True)
     shares = np.divide(numbers.counts, totals, out=np.zeros(numbers.counts.shape), where=totals > 0)
@@ -352,7 +349,7 @@ def _(numbers: Confusion, **options: Any) -> Chart:
 
 
 @chart.register
-def _(numbers: Roc, **options: Any) -> Chart:
+def _(numbers: of_rows.Roc, **options: Any) -> Chart:
     data = []
     curves = zip(
         numbers.classes, numbers.false_positive, numbers.true_positive, numbers.auc, strict=True

@@ -10,19 +10,8 @@ import numpy as np
 from adacap.estimators.calibration import Reliability
 from adacap.exceptions import need
 from adacap.explain import Effect, Explanation, Importance
-from adacap.report.prediction_figures import (
-    Confusion,
-    IntervalCoverage,
-    Predictions,
-    Residuals,
-    Roc,
-)
-from adacap.report.training_figures import (
-    CapacityPaths,
-    LabelFits,
-    LearningDynamics,
-    WeightClusters,
-)
+from adacap.report import prediction_figures as of_rows
+from adacap.report import training_figures as of_nets
 
 __all__ = ["draw"]
 
@@ -57,6 +46,7 @@ IntervalCoverage, Importance, Effect, Explanation, Confusion, Roc or Reliability
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
+    >>> from adacap.report import Confusion
     >>> ax = draw(Confusion(np.array(["a", "b"]), np.array([[5, 1], [0, 4]]), 0.9))
     >>> ax.get_xlabel()
     'predicted'
@@ -76,7 +66,7 @@ def _draw(numbers: Any, ax: Any, **options: Any) -> None:
 
 
 @_draw.register
-def _(numbers: LearningDynamics, ax: Any, **options: Any) -> None:
+def _(numbers: of_nets.LearningDynamics, ax: Any, **options: Any) -> None:
     for other in numbers.others:
         ax.plot(other, color=_GREY, lw=0.8)
     train = ax if numbers.train_name == numbers.valid_name else ax.twinx()
@@ -91,7 +81,7 @@ def _(numbers: LearningDynamics, ax: Any, **options: Any) -> None:
 
 
 @_draw.register
-def _(numbers: CapacityPaths, ax: Any, **options: Any) -> None:
+def _(numbers: of_nets.CapacityPaths, ax: Any, **options: Any) -> None:
     right = ax.twinx()
     for lam, at, dof in zip(numbers.lam, numbers.dof_iteration, numbers.dof, strict=True):
         ax.plot(lam, color="C0", lw=1)
@@ -104,26 +94,24 @@ def _(numbers: CapacityPaths, ax: Any, **options: Any) -> None:
 
 
 @_draw.register
-def _(numbers: LabelFits, ax: Any, **options: Any) -> None:
+def _(numbers: of_nets.LabelFits, ax: Any, **options: Any) -> None:
     ax.hist(numbers.permuted, bins=30, label="permuted labels")
     ax.axvline(numbers.true, color="C1", label=f"true labels (p = {numbers.p_value:.2g})")
     ax.axvline(numbers.baseline, color=_GREY, ls=":", label="best constant")
-    ax.set_xlabel(numbers.name)
-    ax.set_ylabel("permutations")
+    ax.set(xlabel=numbers.name, ylabel="permutations")
     ax.legend()
 
 
 @_draw.register
-def _(numbers: WeightClusters, ax: Any, **options: Any) -> None:
+def _(numbers: of_nets.WeightClusters, ax: Any, **options: Any) -> None:
     image = ax.imshow(numbers.correlation, vmin=0, vmax=1)
     ax.figure.colorbar(image, ax=ax, label="|correlation|")
     ax.set_xlabel(f"unit, in clustered order: {numbers.n_clusters} groups")
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
 
 
 @_draw.register
-def _(numbers: Predictions, ax: Any, *, target: int = 0, **options: Any) -> None:
+def _(numbers: of_rows.Predictions, ax: Any, *, target: int = 0, **options: Any) -> None:
     actual, predicted = numbers.actual[:, target], numbers.predicted[:, target]
     if numbers.lower is not None and numbers.upper is not None:
         lower, upper = numbers.lower[:, target], numbers.upper[:, target]
@@ -134,27 +122,24 @@ def _(numbers: Predictions, ax: Any, *, target: int = 0, **options: Any) -> None
     ax.plot(predicted, actual, ".", label="test rows")
     ends = [min(actual.min(), predicted.min()), max(actual.max(), predicted.max())]
     ax.plot(ends, ends, color=_GREY, ls=":")
-    ax.set_xlabel("predicted")
-    ax.set_ylabel("actual")
+    ax.set(xlabel="predicted", ylabel="actual")
     ax.legend()
 
 
 @_draw.register
-def _(numbers: Residuals, ax: Any, *, target: int = 0, **options: Any) -> None:
+def _(numbers: of_rows.Residuals, ax: Any, *, target: int = 0, **options: Any) -> None:
     ax.plot(numbers.predicted[:, target], numbers.residual[:, target], ".")
     ax.axhline(0, color=_GREY, ls=":")
-    ax.set_xlabel("predicted")
-    ax.set_ylabel("residual (actual − predicted)")
+    ax.set(xlabel="predicted", ylabel="residual (actual − predicted)")
 
 
 @_draw.register
-def _(numbers: IntervalCoverage, ax: Any, **options: Any) -> None:
+def _(numbers: of_rows.IntervalCoverage, ax: Any, **options: Any) -> None:
     x = 100 * numbers.level
     ax.fill_between(x, x - 200 * numbers.error, x + 200 * numbers.error, color=_GREY, alpha=0.3)
     ax.plot(x, x, color=_GREY, ls=":")
     ax.plot(x, 100 * numbers.observed, "o-", label=numbers.method)
-    ax.set_xlabel("coverage asked for, %")
-    ax.set_ylabel("test rows inside, %")
+    ax.set(xlabel="coverage asked for, %", ylabel="test rows inside, %")
     ax.legend()
 
 
@@ -183,8 +168,7 @@ def _(numbers: Effect, ax: Any, **options: Any) -> None:
             ax.plot(x, mean[known, k])
             for missing in mean[~known, k]:
                 ax.axhline(missing, color=_GREY, ls=":", label="missing")
-    ax.set_xlabel(numbers.name)
-    ax.set_ylabel("mean prediction")
+    ax.set(xlabel=numbers.name, ylabel="mean prediction")
 
 
 @_draw.register
@@ -200,7 +184,7 @@ def _(numbers: Explanation, ax: Any, *, row: int = 0, **options: Any) -> None:
 
 
 @_draw.register
-def _(numbers: Confusion, ax: Any, **options: Any) -> None:
+def _(numbers: of_rows.Confusion, ax: Any, **options: Any) -> None:
     shares = numbers.counts / np.maximum(numbers.counts.sum(1, keepdims=True), 1)
     ax.imshow(shares, vmin=0, vmax=1, cmap="Blues")
     names = [str(label) for label in numbers.classes]
@@ -209,20 +193,18 @@ def _(numbers: Confusion, ax: Any, **options: Any) -> None:
     for (i, j), count in np.ndenumerate(numbers.counts):
         colour = "white" if shares[i, j] > 0.5 else "black"
         ax.text(j, i, str(count), ha="center", va="center", color=colour)
-    ax.set_xlabel("predicted")
-    ax.set_ylabel("actual")
+    ax.set(xlabel="predicted", ylabel="actual")
 
 
 @_draw.register
-def _(numbers: Roc, ax: Any, **options: Any) -> None:
+def _(numbers: of_rows.Roc, ax: Any, **options: Any) -> None:
     curves = zip(
         numbers.classes, numbers.false_positive, numbers.true_positive, numbers.auc, strict=True
     )
     for label, false, true, area in curves:
         ax.plot(false, true, label=f"{label} (AUC {area:.3f})")
     ax.plot([0, 1], [0, 1], color=_GREY, ls=":")
-    ax.set_xlabel("false positive rate")
-    ax.set_ylabel("true positive rate")
+    ax.set(xlabel="false positive rate", ylabel="true positive rate")
     ax.legend()
 
 
@@ -230,5 +212,4 @@ def _(numbers: Roc, ax: Any, **options: Any) -> None:
 def _(numbers: Reliability, ax: Any, **options: Any) -> None:
     ax.plot([0, 1], [0, 1], color=_GREY, ls=":")
     ax.plot(numbers.predicted, numbers.observed, "o-")
-    ax.set_xlabel("predicted probability")
-    ax.set_ylabel("share that came true")
+    ax.set(xlabel="predicted probability", ylabel="share that came true")

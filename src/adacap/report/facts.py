@@ -20,12 +20,8 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
     estimator : fitted AdaCapRegressor or AdaCapClassifier
     n_test : int
         Number of test rows.
-
-    Returns
-    -------
-    dict
     """
-    made, members, blend = estimator.provenance_, estimator.members_, estimator.blend_
+    made, blend = estimator.provenance_, estimator.blend_
     targets = estimator.codec_.n_targets
     found: dict[str, object] = {
         "rows to train on": made.n_rows,
@@ -33,7 +29,7 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
         "columns": estimator.n_features_in_,
         "columns after encoding": estimator.encoder_.n_features_out_,
         **({"members of the blend": len(blend)} if blend else {}),
-        **(_of_nets(estimator) if members else {"nets": _no_nets(estimator)}),
+        **_nets(estimator),
         "seconds to fit": in_seconds(made.fit_seconds),
         "trained": made.created.replace("T", " ").removesuffix("+00:00") + " UTC",
     }
@@ -48,28 +44,18 @@ def facts(estimator: Any, n_test: int) -> dict[str, object]:
     return found
 
 
-def _of_nets(estimator: Any) -> dict[str, object]:
+def _nets(estimator: Any) -> dict[str, object]:
+    if not estimator.members_:
+        were_trained = estimator.scheme_ is not None
+        return {"nets": "none: those trained have no weight" if were_trained else "none"}
+    specs = estimator.backbone_ if isinstance(estimator.backbone_, tuple) else [estimator.backbone_]
+    backbones = [str(s.factory or f"{s.name}, {s.depth} × {s.width}") for s in specs]
     return {
         "scheme": estimator.scheme_,
-        "backbone": _backbone(estimator),
+        "backbone": "; ".join(dict.fromkeys(backbones)),
         "nets": len(estimator.members_),
         "iterations": estimator.n_iter_,
     }
-
-
-def _no_nets(estimator: Any) -> str:
-    return "none" if estimator.scheme_ is None else "none: those trained have no weight"
-
-
-def _backbone(estimator: Any) -> str:
-    specs = estimator.backbone_ if isinstance(estimator.backbone_, tuple) else [estimator.backbone_]
-    parts = []
-    for spec in specs:
-        if spec.factory:
-            parts.append(str(spec.factory))
-        else:
-            parts.append(f"{spec.name}, {spec.depth} × {spec.width}")
-    return "; ".join(dict.fromkeys(parts))
 
 
 def columns_table(estimator: Any) -> list[tuple[str, str, str, str]]:
@@ -130,16 +116,7 @@ def settings_table(estimator: Any) -> list[tuple[str, str, str]]:
 
 
 def versions_table(estimator: Any) -> list[tuple[str, str]]:
-    """Software the model was trained with, and the adacap that made the page.
-
-    Parameters
-    ----------
-    estimator : fitted AdaCapRegressor or AdaCapClassifier
-
-    Returns
-    -------
-    list of (package, version)
-    """
+    """Software the model was trained with, and the adacap that made the page."""
     made = estimator.provenance_
     names = {"python": "Python", "numpy": "NumPy", "torch": "PyTorch"}
     names["scikit_learn"] = "scikit-learn"

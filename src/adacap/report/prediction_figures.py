@@ -15,17 +15,9 @@ from adacap._typing import Floats
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 
 __all__ = [
-    "Confusion",
-    "IntervalCoverage",
-    "Predictions",
-    "Residuals",
-    "Roc",
-    "confusion",
-    "interval_coverage",
-    "predictions",
-    "residuals",
-    "roc",
-]
+    "Confusion", "IntervalCoverage", "Predictions", "Residuals", "Roc", "confusion",
+    "interval_coverage", "predictions", "residuals", "roc",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from adacap.explain.effects import Effect, Effects
 from adacap.page import Page
 from adacap.page.table import Column
 from adacap.report.about import About
-from adacap.report.charts import Chart, chart
+from adacap.report.charts import Chart, band, chart
 from adacap.report.prediction_figures import (
     IntervalCoverage,
     Predictions,
@@ -124,10 +124,8 @@ def _(numbers: Effect, *, unit: str = "", outputs: Any = None, **options: Any) -
         for k, name in enumerate(names)
         for entry in draw(numbers, mean[:, k], spread[:, k], name)
     ]
-    column, outcome = (
-        {"title": {"text": numbers.name}},
-        {"title": {"text": f"mean prediction{unit}"}},
-    )
+    column: Chart = {"title": {"text": numbers.name}}
+    outcome: Chart = {"title": {"text": f"mean prediction{unit}"}}
     for entry in [one for one in data if one.get("fill")][1:]:
         entry["showlegend"] = False  # one key for the spread of all classes
     layout: Chart = {"xaxis": column, "yaxis": outcome, "showlegend": len(data) > 2}
@@ -143,16 +141,13 @@ def _curve(numbers: Effect, mean: Any, spread: Any, name: str) -> list[Chart]:
     """A line within the spread of the folds, and the value of missing cells."""
     known = ~numbers.is_missing
     x, y, s = _numbers(numbers.values[known], numbers.kind), mean[known], spread[known]
-    band: Chart = {"type": "scatter", "mode": "lines", "fill": "toself", "opacity": 0.4}
-    band |= {"x": np.r_[x, x[::-1]], "y": np.r_[y - s, (y + s)[::-1]], "name": "spread of folds"}
-    band |= {"line": {"width": 0}, "fillcolor": "rgba(138,147,160,0.3)", "hoverinfo": "skip"}
     line: Chart = {"type": "scatter", "mode": "lines+markers", "x": x, "y": y}
     line |= {"name": name or "mean prediction", "customdata": s, "marker": {"size": 5}}
     if numbers.kind == "datetime":
         line["text"] = [str(day) for day in numbers.values[known].astype("M8[D]")]
     at = "%{text}" if numbers.kind == "datetime" else "%{x:.4g}"
     line["hovertemplate"] = at + "<br>%{y:.4g} ± %{customdata:.2g}"
-    found = [band, line]
+    found = [band(x, y - s, y + s, "spread of folds"), line]
     if (~known).any() and len(x):
         flat: Chart = {"type": "scatter", "mode": "lines", "x": x[[0, -1]]}
         flat |= {"y": np.repeat(mean[~known][:1], 2), "name": f"{name} missing".strip()}

@@ -59,16 +59,7 @@ def remarks(
 
 
 def speaks_for_model(capacity: Any) -> bool:
-    """Whether readings of an output layer describe the model: at least half of it has that layer.
-
-    Parameters
-    ----------
-    capacity : Capacity
-
-    Returns
-    -------
-    bool
-    """
+    """Whether readings of an output layer describe the model: half of it or more has the layer."""
     if capacity.scheme == "plain" or not capacity.n_features:
         return False
     return capacity.read_from is None or capacity.read_from.weight >= 0.5

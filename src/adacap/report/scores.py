@@ -19,14 +19,9 @@ from adacap.estimators.inputs import read_input
 from adacap.estimators.targets import ClassCodec
 
 __all__ = [
-    "MethodScores",
-    "PairedDifference",
-    "baseline_scores",
-    "error_name",
-    "model_scores",
-    "paired_difference",
-    "sorted_scores",
-]
+    "MethodScores", "PairedDifference", "baseline_scores", "error_name", "model_scores",
+    "paired_difference", "sorted_scores",
+]  # fmt: skip
 
 
 MOST_TRAIN = 20_000  # rows that baselines are trained on at most
@@ -176,8 +171,8 @@ def baseline_scores(
         start = time.perf_counter()
         model.fit(train, y, sample_weight=weights)
         seconds = time.perf_counter() - start
-        output = _shares(model, test, codec) if isinstance(codec, ClassCodec) else None
-        output = model.predict(test) if output is None else output
+        is_classes = isinstance(codec, ClassCodec)
+        output = _shares(model, test, codec) if is_classes else model.predict(test)
         found.append(_scored(name, codec, y_test, output, seconds))
     return found
 

@@ -23,17 +23,9 @@ from adacap.report.training_figures import (
 from adacap.text import number
 
 __all__ = [
-    "add_blend",
-    "add_capacity",
-    "add_clusters",
-    "add_details",
-    "add_importance",
-    "add_learning",
-    "add_memorisation",
-    "add_scores",
-    "add_summary",
-    "add_trained",
-]
+    "add_blend", "add_capacity", "add_clusters", "add_details", "add_importance", "add_learning",
+    "add_memorisation", "add_scores", "add_summary", "add_trained",
+]  # fmt: skip
 
 _MEANS = {
     "R²": "share of the variance explained; 1 is perfect, 0 is the mean",

@@ -15,15 +15,9 @@ from adacap._typing import Floats
 from adacap.training.history import History
 
 __all__ = [
-    "CapacityPaths",
-    "LabelFits",
-    "LearningDynamics",
-    "WeightClusters",
-    "capacity_paths",
-    "label_fits",
-    "learning_dynamics",
-    "weight_clusters",
-]
+    "CapacityPaths", "LabelFits", "LearningDynamics", "WeightClusters", "capacity_paths",
+    "label_fits", "learning_dynamics", "weight_clusters",
+]  # fmt: skip
 
 
 _LOSSES = {

@@ -21,23 +21,11 @@ import numpy.typing as npt
 from adacap._typing import Array, Floats
 
 __all__ = [
-    "ROUNDING",
-    "Codes",
-    "Column",
-    "Kind",
-    "as_array",
-    "infinity_error",
-    "is_missing",
-    "narrowed",
-    "place_of",
-    "read_column",
-    "refuse_empty",
-    "refuse_no_table",
-    "refuse_sparse",
-    "string_names",
+    "ROUNDING", "Codes", "Column", "Kind", "as_array", "infinity_error", "is_missing", "narrowed",
+    "place_of", "read_column", "refuse_empty", "refuse_no_table", "refuse_sparse", "string_names",
     "unmasked",
     "values_by_row",
-]
+]  # fmt: skip
 
 Kind = Literal["numeric", "boolean", "categorical", "datetime"]
 Codes: TypeAlias = npt.NDArray[np.int32]
@@ -103,21 +91,9 @@ class Column:
 def read_column(values: Array, place: str, as_levels: bool = False) -> Column:
     """Column from the values of one dtype that NumPy gives.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Floats, integers and booleans are not copied.
-    place : str
-        What messages call the column; see :func:`place_of`.
-    as_levels : bool, default=False
-        Whether the container declares the column as categorical.
-
-    Raises
-    ------
-    TypeError
-        If a cell is neither text, number, boolean, date nor missing.
-    ValueError
-        If there are complex numbers.
+    Floats, integers and booleans are not copied. ``place`` is what messages call the column, see
+    :func:`place_of`; with ``as_levels`` its container declares it as categorical. Refuses complex
+    numbers, and a cell that is neither text, number, boolean, date nor missing.
 
     Examples
     --------

@@ -37,12 +37,8 @@ class Frame(NamedTuple):
 def read_frame(X: Any) -> Frame | None:
     """Columns of a frame or of a mapping; None if X is neither.
 
-    Raises
-    ------
-    TypeError
-        If the frame is lazy, or a cell is neither text, number, boolean, date nor missing.
-    ValueError
-        If it is empty, two columns have one name, or columns are not equally long.
+    Refuses a frame that is lazy or empty, names given twice, columns of different lengths, and
+    cells that :func:`read_column` refuses.
 
     Examples
     --------

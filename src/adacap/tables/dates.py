@@ -84,14 +84,8 @@ def find_format(
 ) -> FoundDates | None:
     """The format that most cells follow; None if they do not look like dates.
 
-    Parameters
-    ----------
-    cells : sequence of str
-        Distinct and present.
-    counts : ndarray of int, shape (len(cells),)
-        How often each occurs.
-    hint : str, optional
-        Format given by the user, tried first.
+    The cells are distinct and present, and each occurs ``counts`` times. A format that the user
+    gives as ``hint`` is tried first.
 
     Examples
     --------

@@ -29,22 +29,8 @@ OPTIONS = ("policy", "max_levels", "one_hot_numeric", "read_text")  # parameters
 class Encoder:
     """Follows a plan: new tables are checked against the fitted one, and encoded.
 
-    Parameters
-    ----------
-    policy : {"default", "paper", "none"}
-    names : tuple of str or None
-        Column names seen in ``fit``.
-    columns : sequence of ColumnPlan
-        The plan of each column.
-    layout : sequence of int
-        Columns in the order of their outputs in the matrix.
-    owner : str
-        Class named in messages about the user's data.
-
-    Attributes
-    ----------
-    n_features_out : int
-        Number of columns of the matrix.
+    ``layout`` has the columns in the order of their outputs in the matrix, of which there are
+    ``n_features_out``; ``owner`` is the class named in messages about the user's data.
 
     Examples
     --------
@@ -161,10 +147,8 @@ _LENGTH = 1024  # of the rows that numpy sees, made of several rows of the table
 class NumberBlock:
     """Constants of all columns whose plan is one :class:`Number` with the same clip.
 
-    Attributes
-    ----------
-    inputs, outputs : ndarray of int
-        Positions of the columns in the table and in the encoded matrix, in the order of the latter.
+    ``inputs`` and ``outputs`` are positions in the table and in the encoded matrix, in the order of
+    the latter.
     """
 
     inputs: npt.NDArray[np.intp]
@@ -180,11 +164,7 @@ class NumberBlock:
     def of(cls, plans: Sequence[ColumnPlan], starts: Sequence[int]) -> NumberBlock | None:
         """The columns of numbers among these, if there are at least two that are alike.
 
-        Parameters
-        ----------
-        plans : sequence of ColumnPlan
-        starts : sequence of int
-            Position of the first output of each column in the encoded matrix.
+        ``starts`` are the positions of their first outputs in the encoded matrix.
 
         Examples
         --------
@@ -210,13 +190,7 @@ class NumberBlock:
         )
 
     def encode(self, block: npt.NDArray[np.generic], out: npt.NDArray[np.float32]) -> None:
-        """Write the encoded columns of a matrix of numbers into ``out``, both as wide as a row.
-
-        Parameters
-        ----------
-        block : ndarray of shape (n, d)
-        out : ndarray of float32, shape (n, number of outputs)
-        """
+        """Write the encoded columns of a matrix of numbers into ``out``, both as wide as a row."""
         for start in range(0, len(block), _ROWS):
             rows = slice(start, start + _ROWS)
             encoded = self._encoded(block[rows] if self._as_is else block[rows][:, self.inputs])

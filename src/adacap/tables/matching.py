@@ -28,23 +28,7 @@ def column_order(
     """Positions in a new table of the fitted columns: by name, or by position without names.
 
     A column that the model does not use may be absent: its position is -1. Columns unknown to
-    ``fit`` are ignored, with a warning.
-
-    Parameters
-    ----------
-    names, fitted : tuple of str or None
-        Column names of the new and of the fitted table.
-    n_columns, n_fitted : int
-        Their numbers of columns.
-    owner : str
-        Class named in messages.
-    unused : collection of str
-        Fitted columns that the model does not use.
-
-    Raises
-    ------
-    ValueError
-        If the columns are not those of the fitted table.
+    ``fit`` are ignored, with a warning. ``owner`` is the class named in messages.
 
     Examples
     --------

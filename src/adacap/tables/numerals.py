@@ -75,13 +75,6 @@ class _Parts(NamedTuple):
 class Convention:
     """How the numbers of a column are written.
 
-    Attributes
-    ----------
-    decimal, thousands : str
-        One sign each; ``thousands`` may be empty.
-    unit : str
-        Currency, percent sign or unit that a cell may carry; empty for none.
-
     Examples
     --------
     >>> Convention(",", ".", "€").read(["1.234,50 €", "12", "about 5"])
@@ -89,8 +82,8 @@ class Convention:
     """
 
     decimal: str = "."
-    thousands: str = ""
-    unit: str = ""
+    thousands: str = ""  # may be empty
+    unit: str = ""  # currency, percent sign or unit that a cell may carry; empty for none
 
     def read(self, cells: Sequence[str]) -> Floats:
         """Numbers of these cells, NaN where a cell is not a number."""
@@ -159,12 +152,7 @@ def is_word_for_missing(cell: str) -> bool:
 def find_convention(cells: Sequence[str], counts: npt.NDArray[np.intp]) -> FoundNumbers | None:
     """The convention under which most cells are numbers; None if no cell looks like one.
 
-    Parameters
-    ----------
-    cells : sequence of str
-        Distinct and present.
-    counts : ndarray of int, shape (len(cells),)
-        How often each occurs.
+    The cells are distinct and present, and each occurs ``counts`` times.
 
     Examples
     --------

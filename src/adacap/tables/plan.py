@@ -20,16 +20,8 @@ from adacap.tables.readings import Reading
 from adacap.tables.words import Words
 
 __all__ = [
-    "NOISE",
-    "PARTS",
-    "PERIOD_DAYS",
-    "Cells",
-    "ColumnPlan",
-    "Level",
-    "Part",
-    "Words",
-    "soft_clip",
-]
+    "NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPlan", "Level", "Part", "Words", "soft_clip",
+]  # fmt: skip
 
 Level: TypeAlias = str | float | None  # None is the level of the missing cells
 
@@ -255,20 +247,8 @@ PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_arg
 class ColumnPlan:
     """What happens to one input column.
 
-    Attributes
-    ----------
-    name : str
-        Column name, or ``x<position>``.
-    kind : {"numeric", "boolean", "categorical", "datetime"}
-        Kind the column had in ``fit``.
-    parts : tuple
-        Each is applied to the cells; each gives one or more outputs.
-    dropped : str
-        Why there are no parts; empty when there are.
-    center, scale : tuple of float
-        Output ``k`` becomes ``(output - center[k]) / scale[k]`` at the end.
-    reading : Reading or None
-        How text cells are read before anything else; None where they are kept as text.
+    Text is read first, by ``reading`` if there is one. At the end, output ``k`` of the parts
+    becomes ``(output - center[k]) / scale[k]``.
 
     Examples
     --------
@@ -279,10 +259,10 @@ class ColumnPlan:
     ['rooms', 'rooms=2', 'rooms=3', 'rooms=4']
     """
 
-    name: str
-    kind: Kind
-    parts: tuple[Part, ...] = ()
-    dropped: str = ""
+    name: str  # or ``x<position>``
+    kind: Kind  # in ``fit``
+    parts: tuple[Part, ...] = ()  # each is applied to the cells and gives one or more outputs
+    dropped: str = ""  # why there are no parts
     center: tuple[float, ...] = field(default=(), repr=False)
     scale: tuple[float, ...] = field(default=(), repr=False)
     reading: Reading | None = field(default=None, repr=False)

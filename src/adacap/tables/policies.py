@@ -32,15 +32,8 @@ from adacap.tables.plan import (
 from adacap.tables.words import N_BUCKETS, Words, is_free_text, packed
 
 __all__ = [
-    "POLICIES",
-    "Draft",
-    "Policy",
-    "Rules",
-    "Weights",
-    "cross_fit",
-    "moments",
-    "register_policy",
-]
+    "POLICIES", "Draft", "Policy", "Rules", "Weights", "cross_fit", "moments", "register_policy",
+]  # fmt: skip
 
 Weights: TypeAlias = Floats | None
 Draft: TypeAlias = tuple[list[Part], str]  # parts, or the reason for having none
@@ -64,10 +57,6 @@ class Rules:
 
 
 # ------------------------------------------------------------------------------ policies
-
-
-def _plan_none(cells: Cells, rules: Rules) -> Draft:
-    return [Unchanged()], ""
 
 
 def _plan_paper(cells: Cells, rules: Rules) -> Draft:
@@ -148,7 +137,7 @@ Policy: TypeAlias = Callable[[Cells, Rules], Draft]
 POLICIES: dict[str, Policy] = {
     "default": _plan_default,
     "paper": _plan_paper,
-    "none": _plan_none,
+    "none": lambda cells, rules: ([Unchanged()], ""),
 }
 
 
@@ -238,12 +227,7 @@ def _distinct(x: Floats, most: int) -> Floats | None:
 def cross_fit(codes: npt.NDArray[np.intp], targets: Floats) -> Iterator[Floats]:
     """Target means of each row, learnt on the folds it does not belong to.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows,)
-        Level of each row.
-    targets : ndarray of shape (n_rows, n_targets)
-        One output is given per target column.
+    ``codes`` are the levels of the rows; there is one output for each column of ``targets``.
     """
     folds = list(KFold(min(5, len(codes)), shuffle=True, random_state=0).split(codes))
     for y in targets.T:
@@ -319,11 +303,6 @@ _OTHERS = 0.2  # weight of words that are not related to the target
 
 def learn_words(cells: Cells, targets: Floats | None = None) -> Words | None:
     """Words of a column of free text; None if it has too few of them.
-
-    Parameters
-    ----------
-    cells : Cells
-    targets : ndarray of shape (n_rows, n_targets), optional
 
     Examples
     --------

@@ -36,21 +36,6 @@ _KINDS: dict[str, Kind] = {"number": "numeric", "date": "datetime", "category": 
 class Reading:
     """How the text cells of a column are read.
 
-    Attributes
-    ----------
-    sort : {"number", "date", "category"}
-        In a category, only surrounding blanks and words such as ``NA`` are removed.
-    decimal, thousands, unit : str
-        Of numbers; see :class:`adacap.tables.numerals.Convention`.
-    format : str
-        Of dates, as of ``strptime``.
-    n_cells, n_bad : int
-        Cells in ``fit`` that were not missing, and those of them that could not be read.
-    bad : tuple of str
-        Three of the latter.
-    remark : str
-        Anything else a reader of the results should know.
-
     Examples
     --------
     >>> from adacap.tables.columns import read_column
@@ -59,15 +44,15 @@ class Reading:
     array([1200.,  900.,   nan])
     """
 
-    sort: Literal["number", "date", "category"]
+    sort: Literal["number", "date", "category"]  # a category is only tidied
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
-    format: str = ""
-    n_cells: int = 0
-    n_bad: int = 0
-    bad: tuple[str, ...] = ()
-    remark: str = ""
+    format: str = ""  # of dates, as of ``strptime``
+    n_cells: int = 0  # in ``fit``, not missing
+    n_bad: int = 0  # those that could not be read
+    bad: tuple[str, ...] = ()  # three of them
+    remark: str = ""  # what else a reader of the results should know
 
     @property
     def kind(self) -> Kind:
@@ -135,18 +120,8 @@ def find_readings(
 ) -> list[Reading | None]:
     """How to read each column of a table; None where it stays as it is.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    read_text : bool or str
-        Whether to look at text at all; a text is the format of dates, which a column must follow.
-    names : sequence of str
-        Of the columns, for messages.
-
-    Raises
-    ------
-    ValueError
-        If no column follows the format of dates.
+    ``read_text`` says whether to look at text at all; a text is the format of dates, which some
+    column must follow.
     """
     check_read_text(read_text)
     if read_text is False:

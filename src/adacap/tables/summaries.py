@@ -19,27 +19,13 @@ N_QUANTILES = 33
 
 @dataclass(frozen=True, eq=False)
 class TableSummary:
-    """Quantiles, frequencies of levels and missing cells, column by column.
+    """Quantiles, frequencies of levels and missing cells, column by column."""
 
-    Attributes
-    ----------
-    n_rows : float
-        Rows it was made of; fewer where weights are unequal.
-    grid : ndarray of shape (n_columns, 33)
-        Quantiles of the known cells, in days for dates; NaN for text and for columns not used.
-    below : ndarray of shape (n_columns, 33)
-        Share of the known cells that are at most as large.
-    missing : ndarray of shape (n_columns,)
-        Share of missing cells; NaN for columns not used.
-    counts : ndarray of shape (n_levels,)
-        Rows of each level of each column of text, one column after another.
-    """
-
-    n_rows: float
-    grid: Floats
-    below: Floats
-    missing: Floats
-    counts: Floats
+    n_rows: float  # that it was made of; fewer where weights are unequal
+    grid: Floats  # (n_columns, 33), quantiles of the known cells, in days for dates; else NaN
+    below: Floats  # (n_columns, 33), share of the known cells that are at most as large
+    missing: Floats  # (n_columns,), share of missing cells; NaN for columns not used
+    counts: Floats  # (n_levels,), rows of each level of each column of text, one after another
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All as arrays; :meth:`from_arrays` is the inverse."""
@@ -72,13 +58,6 @@ def summarise(
     cells: Sequence[Cells], plans: Sequence[ColumnPlan], weight: Floats | None = None
 ) -> TableSummary:
     """Summary of columns as an encoder reads them.
-
-    Parameters
-    ----------
-    cells : sequence of Cells
-        Columns in the order and the kinds of the plans.
-    plans : sequence of ColumnPlan
-    weight : ndarray of shape (n_rows,), optional
 
     Examples
     --------

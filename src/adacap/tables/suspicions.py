@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from adacap._typing import Floats
 from adacap.tables.columns import Column
@@ -28,14 +29,7 @@ def doubts_of_columns(
 ) -> list[str]:
     """Sentences about columns that alone predict the target, and about codes for missing cells.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        As they are read; with fewer than two there is nothing to say.
-    names : sequence of str
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-    is_class : bool
-        Whether ``y`` holds labels.
+    With fewer than two columns there is nothing to say. With ``is_class``, ``y`` holds labels.
 
     Examples
     --------
@@ -84,9 +78,8 @@ def _tame(y: Floats) -> list[Floats]:
 
 
 def _ranks(values: npt.NDArray[Any]) -> Floats:
-    """Rank of each value; equal values share their mean rank."""
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[codes])
+    """Rank of each value, from 0; equal values share their mean rank."""
+    return np.asarray(rankdata(values) - 1)
 
 
 def _targets(y: npt.NDArray[Any], is_class: bool) -> list[npt.NDArray[Any]]:
@@ -131,12 +124,7 @@ def _is_id(column: Column, known: npt.NDArray[np.bool_]) -> bool:
 def is_numbering(values: npt.NDArray[Any], span: int) -> bool:
     """Whether values are whole numbers, each once, that lie within a span, as those of rows do.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        At least one, none missing.
-    span : int
-        Greater than the largest minus the smallest.
+    There is at least one, and none is missing.
 
     Examples
     --------
@@ -201,14 +189,8 @@ def doubts_of_target(
 ) -> list[str]:
     """Sentences about a numeric target that is hard to learn as it is, with what to do.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-    name : str
-    numbers : ndarray of int, optional
-        What each row is called; its position by default.
-    transform : str, optional
-        The ``target_transform`` of the model; with one, no word on the logarithm.
+    ``numbers`` is what rows are called, their positions by default. With a ``transform``, the
+    ``target_transform`` of the model, there is no word on the logarithm.
 
     Examples
     --------

@@ -42,13 +42,6 @@ _MIX_ROW = np.uint64(0xC2B2AE3D27D4EB4F)
 class Table:
     """Immutable columns of one table, as made by :func:`read_table`.
 
-    Attributes
-    ----------
-    names : tuple of str or None
-        Column names; None when the input had no string names.
-    readings : tuple of Reading or None
-        How text was read, once :func:`read_texts` has done so.
-
     Examples
     --------
     >>> table = read_table([[1.5, "red"], [2.5, None]])
@@ -59,9 +52,9 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    names: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None  # None when the input had no string names
     _block: Array | None = None
-    readings: tuple[Reading | None, ...] | None = None
+    readings: tuple[Reading | None, ...] | None = None  # once :func:`read_texts` has read text
 
     @property
     def matrix(self) -> Array | None:
@@ -94,17 +87,16 @@ class Table:
     def column(self, j: int) -> Array:
         """Values of column ``j``; missing cells are NaN, or None in a categorical column.
 
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Numeric: floats, a read-only view where the input already held floats.
-            Boolean: 0.0 and 1.0. Datetime: seconds since 1970-01-01 UTC.
-            Categorical: object array of str.
+        Numbers are floats, a read-only view where the input held floats; booleans 0.0 and 1.0;
+        dates seconds since 1970-01-01 UTC; text is an object array of str.
         """
         column = self.columns[j]
         if column.kind == "categorical":
             return np.array([*column.levels, None], dtype=object)[column.values]
-        return _read_only(_as_float(column.values))
+        is_float = column.values.dtype.kind == "f" and column.values.dtype.itemsize <= 8
+        view = column.values.view() if is_float else column.values.astype(np.float64)
+        view.flags.writeable = False
+        return view
 
     def take(self, rows: Any) -> Table:
         """Table of the rows given as indices, boolean mask or slice."""
@@ -140,10 +132,6 @@ class Table:
         Equal rows have equal keys: -0.0 equals 0.0, all missing cells are equal, and a
         number has the same key in every dtype. Different rows may collide, if rarely;
         :meth:`rows_equal` decides.
-
-        Returns
-        -------
-        ndarray of uint64, shape (n_rows,)
         """
         keys = np.full(self.n_rows, len(self.columns), dtype=np.uint64)
         for rows in row_chunks(self.n_rows):
@@ -154,12 +142,8 @@ class Table:
     def contents(self, rows: Any) -> Floats:
         """Cells of some rows as numbers that say which are equal; missing ones are NaN.
 
-        A level of text has a number that depends on nothing but the text.
-
-        Returns
-        -------
-        ndarray of shape (n_columns, number of rows)
-            One's own.
+        A level of text has a number that depends on nothing but the text. The array, a row for
+        each column, is one's own.
         """
         if self.matrix is not None:
             cells: Floats = self.matrix[rows].T.astype(np.float64, order="C")
@@ -190,18 +174,6 @@ class Table:
                 same |= np.isnan(left) & np.isnan(right)
             equal &= same
         return equal
-
-
-def _as_float(values: Array) -> Array:
-    if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
-        return values
-    return values.astype(np.float64)
-
-
-def _read_only(values: Array) -> Array:
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 # --------------------------------------------------------------------------- hashing
@@ -245,26 +217,12 @@ def _absorb(keys: npt.NDArray[np.uint64], bits: npt.NDArray[np.uint64]) -> None:
 def read_table(X: Any) -> Table:
     """Read a two-dimensional table of numbers, text, booleans and dates.
 
-    None, NaN, NA and NaT are missing cells. Text is categorical even where it spells a
-    number; a column of Python or NumPy numbers is numeric whatever its container says.
-
-    Parameters
-    ----------
-    X : array, dataframe, mapping or nested sequence of shape (n_rows, n_columns)
-        NumPy array, dataframe (pandas, polars, arrow or one like them), mapping of columns, list
-        of lists, or an object NumPy can convert. A Table is returned as it is.
-
-    Returns
-    -------
-    Table
-        Floating and integer data is not copied.
-
-    Raises
-    ------
-    TypeError
-        If X is sparse or lazy, or a cell is neither text, number, boolean, date nor missing.
-    ValueError
-        If X is not two-dimensional, is empty, or holds complex or infinite values.
+    None, NaN, NA and NaT are missing cells. Text is categorical even where it spells a number; a
+    column of Python or NumPy numbers is numeric whatever its container says. X is a NumPy array, a
+    dataframe (pandas, polars, arrow or one like them), a mapping of columns, a list of lists, or
+    what NumPy can convert; a Table is returned as it is. Floating and integer data is not copied.
+    Refused are X that is sparse, lazy, empty or not two-dimensional, complex and infinite values,
+    and cells that :func:`~adacap.tables.columns.read_column` refuses.
 
     Examples
     --------
@@ -290,12 +248,8 @@ def read_table(X: Any) -> Table:
 def read_texts(table: Table, read_text: bool | str) -> Table:
     """Table whose text is read as what it spells, with the rules that were used.
 
-    Parameters
-    ----------
-    table : Table
-        One whose text has been read is returned as it is.
-    read_text : bool or str
-        As given to :class:`TableEncoder`.
+    A table whose text has been read is returned as it is; ``read_text`` is that of
+    :class:`TableEncoder`.
 
     Examples
     --------
@@ -324,7 +278,8 @@ def _from_block(block: Array) -> Table:
 
 
 def _refuse_infinity(table: Table) -> None:
-    blocks = [table._block] if table._block is not None else _float_columns(table)
+    floats = (column.values for column in table.columns if column.values.dtype.kind == "f")
+    blocks = floats if table._block is None else [table._block]
     if not any(
         np.isinf(block[rows]).any() for block in blocks for rows in row_chunks(table.n_rows)
     ):
@@ -333,7 +288,3 @@ def _refuse_infinity(table: Table) -> None:
         count = int(np.isinf(table.column(j)).sum()) if table.kind(j) != "categorical" else 0
         if count:
             raise infinity_error(table.place(j), count, table.n_rows)
-
-
-def _float_columns(table: Table) -> list[Array]:
-    return [column.values for column in table.columns if column.values.dtype.kind == "f"]

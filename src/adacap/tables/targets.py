@@ -11,14 +11,9 @@ from adacap.tables.columns import read_column
 from adacap.tables.readings import find_reading
 
 __all__ = [
-    "MOST_CLASSES",
-    "Held",
-    "are_whole",
-    "holds_classes",
-    "id_or_free_text",
-    "what_is_held",
+    "MOST_CLASSES", "Held", "are_whole", "holds_classes", "id_or_free_text", "what_is_held",
     "what_y_holds",
-]
+]  # fmt: skip
 
 MOST_CLASSES = 12  # whole numbers of more distinct values are quantities
 _FEW_ROWS = 10  # below which texts that name rows are not reported
@@ -39,13 +34,8 @@ class Held(NamedTuple):
     def why(self, option: str, is_always: bool = True) -> str:
         """The values, and the option that chooses the other task.
 
-        Parameters
-        ----------
-        option : str
-            Such as ``"--task {task}"``.
-        is_always : bool, default=True
-            Whether numbers taken for quantities get the option too, not only those taken for
-            classes.
+        ``option`` is such as ``"--task {task}"``. Numbers taken for quantities get it too with
+        ``is_always``, else only those taken for classes.
         """
         if not self.other or not (is_always or self.task == "classification"):
             return self.what
@@ -125,10 +115,6 @@ def holds_classes(values: npt.NDArray[Any]) -> bool:
     """Whether a target without missing values holds classes.
 
     Text does, and so do two values, or few whole numbers, as long as some value occurs twice.
-
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
 
     Examples
     --------

@@ -54,41 +54,41 @@ class Graph:
         names = self._name("TopK"), self._name("TopK")
         k = n // 2 + 1
         count = self.constant([k], np.int64)
-        self._add("TopK", (x, count), names, "", {"axis": 0, "largest": 1, "sorted": 1})
+        self._add("TopK", (x, count), names, axis=0, largest=1, sorted=1)
         place = self.constant([k - 1] if n % 2 else [k - 2, k - 1], np.int64)
         return self.call("ReduceMean", self.call("Gather", names[0], place, axis=0),
                          axes=[0], keepdims=0)  # fmt: skip
 
     def call(
-        self, operator: str, *inputs: str, output: str | None = None, **attributes: Any
+        self,
+        operator: str,
+        *inputs: str,
+        output: str | None = None,
+        domain: str = "",
+        **attributes: Any,
     ) -> str:
         """Add a node of one output and return the name of that."""
         name = self._name(operator) if output is None else output
-        self._add(operator, inputs, (name,), "", attributes)
+        self._add(operator, inputs, (name,), domain, **attributes)
         return name
 
     def halves(self, x: str) -> tuple[str, str]:
         """Left and right half of the columns of a tensor."""
         names = self._name("Split"), self._name("Split")
-        self._add("Split", (x,), names, "", {"axis": -1})
+        self._add("Split", (x,), names, axis=-1)
         return names
 
     def look_up(self, text: str, keys: dict[str, int], default: int) -> str:
         """Integers by which ``keys`` maps a tensor of strings."""
-        name = self._name("LabelEncoder")
-        attributes: dict[str, Any] = {"default_int64": default}
+        own: dict[str, Any] = {"default_int64": default}
         if keys:
-            attributes["keys_strings"] = list(keys)
-            attributes["values_int64s"] = list(keys.values())
-        self._add("LabelEncoder", (text,), (name,), _ML, attributes)
-        return name
+            own |= {"keys_strings": list(keys), "values_int64s": list(keys.values())}
+        return self.call("LabelEncoder", text, domain=_ML, **own)
 
     def trees(self, x: str, n_outputs: int, attributes: dict[str, Any]) -> str:
         """Sums ``(n, n_outputs)`` of the leaves of trees, for float32 rows."""
-        name = self._name("TreeEnsembleRegressor")
         own = {"n_targets": n_outputs, "aggregate_function": "SUM", "post_transform": "NONE"}
-        self._add("TreeEnsembleRegressor", (x,), (name,), _ML, attributes | own)
-        return name
+        return self.call("TreeEnsembleRegressor", x, domain=_ML, **attributes | own)
 
     def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> str:
         """Constant tensor; equal ones are kept once."""
@@ -142,8 +142,8 @@ class Graph:
         operator: str,
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
-        domain: str,
-        attributes: dict[str, Any],
+        domain: str = "",
+        **attributes: Any,
     ) -> None:
         make = self._onnx.helper.make_node
         node = make(operator, inputs, outputs, name=outputs[0], domain=domain, **attributes)

@@ -14,14 +14,8 @@ from adacap.estimators._base import AdaCapBase
 from adacap.tables.plan import Cells, ColumnPlan
 
 __all__ = [
-    "SAMPLES",
-    "Dtype",
-    "Input",
-    "check_dtype",
-    "check_estimator",
-    "inputs_of",
-    "onnx_inputs",
-]
+    "SAMPLES", "Dtype", "Input", "check_dtype", "check_estimator", "inputs_of", "onnx_inputs",
+]  # fmt: skip
 
 Dtype = Literal["float64", "float32"]
 

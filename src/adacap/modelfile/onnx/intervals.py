@@ -23,10 +23,7 @@ __all__ = ["back", "bounds", "check_coverage", "inverse"]
 def check_coverage(model: AdaCapBase, coverage: Any) -> list[float]:
     """Coverages that a graph can have bounds for.
 
-    Raises
-    ------
-    ValueError
-        For a classifier, a model without intervals, or too few rows.
+    Refuses a classifier, a model without intervals, and one of too few rows.
     """
     data = getattr(model, "intervals_", None)
     if data is None:
@@ -47,18 +44,8 @@ def bounds(
 ) -> tuple[str, str]:
     """Bounds ``(n, c)`` in coded units, float64.
 
-    Parameters
-    ----------
-    graph : Graph
-    x : str
-        Encoded rows.
-    model : AdaCapRegressor
-    shape : sequence of int
-        Of a row.
-    output : str
-        Outputs ``(n, c)`` of the model, float64.
-    level : float
-        Coverage.
+    ``x`` are encoded rows of this shape, ``output`` the outputs ``(n, c)`` of the model, and
+    ``level`` is the coverage.
     """
     data: IntervalData = model.intervals_
     method = data.resolve("auto")

@@ -184,12 +184,7 @@ def _decoded(graph: Graph, output: str, codec: RegressionCodec, transformed: Any
 
 
 def _intervals(
-    graph: Graph,
-    found: list[tuple[str, str]],
-    codec: RegressionCodec,
-    dtype: str,
-    *,
-    is_many: bool,
+    graph: Graph, found: list[tuple[str, str]], codec: RegressionCodec, dtype: str, *, is_many: bool
 ) -> None:
     """Outputs ``lower`` and ``upper``; swapped for a target whose sign was flipped."""
     ends = [[_decoded(graph, bound, codec, inverse) for bound in pair] for pair in found]

@@ -21,9 +21,8 @@ class OnnxOperations:
     """The operations of a layer as nodes; a tensor is its name."""
 
     def __init__(self, graph: Graph, dtype: Any = np.float32) -> None:
-        self.graph = graph
-        self.call = graph.call
-        self.dtype = dtype
+        self.graph, self.dtype = graph, dtype
+        self.call, self.halves = graph.call, graph.halves
 
     def _constant(self, values: Any) -> str:
         array = values.detach().cpu().numpy() if isinstance(values, Tensor) else values
@@ -53,17 +52,13 @@ class OnnxOperations:
             return self.call("Mul", x, self.call("Sigmoid", x))
         if name == "mish":
             return self.call("Mul", x, self.call("Tanh", self.call("Softplus", x)))
-        erf = self.call("Erf", self.call("Div", x, self._constant(np.array(math.sqrt(2)))))
-        half = self.call("Mul", x, self._constant(np.array(0.5)))  # gelu
-        return self.call("Mul", half, self.call("Add", erf, self._constant(np.array(1.0))))
-
-    def halves(self, x: str) -> tuple[str, str]:
-        """First and second half of the columns."""
-        return self.graph.halves(x)
+        erf = self.call("Erf", self.call("Div", x, self._constant(math.sqrt(2))))
+        half = self.call("Mul", x, self._constant(0.5))  # gelu
+        return self.call("Mul", half, self.call("Add", erf, self._constant(1.0)))
 
     def glu(self, x: str) -> str:
         """First half times the sigmoid of the second."""
-        a, b = self.graph.halves(x)
+        a, b = self.halves(x)
         return self.call("Mul", a, self.call("Sigmoid", b))
 
     def multiply(self, x: str, y: str) -> str:
@@ -124,11 +119,11 @@ class MemberOnnxOperations(OnnxOperations):
         a, b = self.call("Mul", x, factor), self.call("Mul", self._constant(rows), factor)
         b = self.call("Transpose", b, perm=[0, 2, 1])
         squares = self.call("Add", self._squares(a, 2), self._squares(b, 1))
-        twice = self.call("Mul", self.call("MatMul", a, b), self._constant(np.array(2.0)))
-        apart = self.call("Max", self.call("Sub", squares, twice), self._constant(np.array(0.0)))
-        r = self.call("Mul", self.call("Sqrt", apart), self._constant(np.array(math.sqrt(5))))
-        bent = self.call("Div", self.call("Mul", r, r), self._constant(np.array(3.0)))
-        rest = self.call("Sum", self._constant(np.array(1.0)), r, bent)
+        twice = self.call("Mul", self.call("MatMul", a, b), self._constant(2.0))
+        apart = self.call("Max", self.call("Sub", squares, twice), self._constant(0.0))
+        r = self.call("Mul", self.call("Sqrt", apart), self._constant(math.sqrt(5)))
+        bent = self.call("Div", self.call("Mul", r, r), self._constant(3.0))
+        rest = self.call("Sum", self._constant(1.0), r, bent)
         return self.call("Mul", rest, self.call("Exp", self.call("Neg", r)))
 
     def symmetric_trees(self, x: str, tensors: Any) -> str:
@@ -162,7 +157,7 @@ class MemberOnnxOperations(OnnxOperations):
         share = self._clip(x, LEAST_SHARE, 1 - LEAST_SHARE)
         if name == "log":
             return self.call("Log", share)
-        rest = self.call("Sub", self._constant(np.array(1.0)), share)
+        rest = self.call("Sub", self._constant(1.0), share)
         return self.call("Log", self.call("Div", share, rest))
 
     def _by_fold(self, each: str, tensors: Any) -> str:
@@ -174,7 +169,7 @@ class MemberOnnxOperations(OnnxOperations):
         return self.call("ReduceSum", self.call("Mul", x, x), _whole(self.graph, [axis]))
 
     def _clip(self, x: str, low: float, high: float) -> str:
-        return self.call("Clip", x, self._constant(np.array(low)), self._constant(np.array(high)))
+        return self.call("Clip", x, self._constant(low), self._constant(high))
 
 
 def _whole(graph: Graph, values: Any) -> str:

@@ -11,22 +11,8 @@ import numpy as np
 from adacap._typing import Floats
 from adacap.modelfile.onnx.graph import Graph
 from adacap.modelfile.onnx.inputs import Input
-from adacap.tables.plan import (
-    NOISE,
-    PERIOD_DAYS,
-    Binary,
-    ColumnPlan,
-    Cycle,
-    Frequency,
-    Level,
-    MissingFlag,
-    Number,
-    OneHot,
-    Part,
-    TargetMean,
-    Unchanged,
-    Words,
-)
+from adacap.tables import plan
+from adacap.tables.plan import NOISE, PERIOD_DAYS, ColumnPlan, Level
 
 __all__ = ["encode"]
 
@@ -40,31 +26,20 @@ def encode(
 ) -> str:
     """Add the nodes from the inputs to the float32 matrix that the networks read.
 
-    Parameters
-    ----------
-    graph : Graph
-    columns, inputs : sequence of ColumnPlan and of Input
-        Of each column of the table.
-    layout : sequence of int
-        Columns in the order of their outputs in the matrix.
-    missing_text : str
-        What a missing cell of a column of text holds.
-
-    Returns
-    -------
-    str
-        Tensor of shape (n, n_features); one feature of zeros if every column was dropped.
+    ``layout`` has the columns in the order of their outputs in the matrix, and ``missing_text`` is
+    what a missing cell of text holds. If every column was dropped, the matrix has one feature of
+    zeros.
     """
     pieces: list[str] = []
     center: list[float] = []
     scale: list[float] = []
     for j in layout:
-        plan, entry = columns[j], inputs[j]
-        if plan.parts:
-            column = _GraphColumn(graph, entry, missing_text)
-            pieces += [PARTS[type(part)](column, part) for part in plan.parts]
-            center += plan.center
-            scale += plan.scale
+        own = columns[j]
+        if own.parts:
+            column = _GraphColumn(graph, inputs[j], missing_text)
+            pieces += [PARTS[type(part)](column, part) for part in own.parts]
+            center += own.center
+            scale += own.scale
     if not pieces:
         return _zeros(graph, inputs[0].name)
     joined = graph.call("Concat", *pieces, axis=1)
@@ -88,27 +63,23 @@ class _GraphColumn:
         self.is_text = entry.kind == "categorical"
         self._missing_text = missing_text
         self._codes: dict[tuple[Level, ...], str] = {}
-        self._x, self._missing = entry.name, ""
+        self.values, self._missing = entry.name, ""
         if self.is_text:
             return
         if entry.dtype != "float64":
-            self._x = graph.cast(self._x, "float64")
+            self.values = graph.cast(self.values, "float64")
         if entry.kind == "datetime":
-            self._x = graph.call("Div", self._x, graph.constant([86_400.0]))
-        self._missing = graph.call("IsNaN", self._x)
-
-    @property
-    def values(self) -> str:
-        return self._x
+            self.values = graph.call("Div", self.values, graph.constant([86_400.0]))
+        self._missing = graph.call("IsNaN", self.values)
 
     def filled(self, fill: float) -> str:
         """Numbers with ``fill`` in place of missing ones."""
-        return self.graph.call("Where", self._missing, self.graph.constant([fill]), self._x)
+        return self.graph.call("Where", self._missing, self.graph.constant([fill]), self.values)
 
     def missing(self) -> str:
         """1.0 where the cell is missing, else 0.0."""
         if self.is_text:
-            found = self.graph.look_up(self._x, {self._missing_text: 1}, 0)
+            found = self.graph.look_up(self.values, {self._missing_text: 1}, 0)
             return self.graph.cast(found, "float64")
         return self.graph.cast(self._missing, "float64")
 
@@ -122,7 +93,7 @@ class _GraphColumn:
     def _text_codes(self, levels: tuple[Level, ...]) -> str:
         texts = [self._missing_text if level is None else str(level) for level in levels]
         keys = {text: k for k, text in enumerate(texts)}
-        return self.graph.look_up(self._x, keys, len(levels))
+        return self.graph.look_up(self.values, keys, len(levels))
 
     def _number_codes(self, levels: tuple[Level, ...]) -> str:
         """Nearest level, if it is as near as float32 rounding; the levels are sorted."""
@@ -130,7 +101,7 @@ class _GraphColumn:
         known = np.array([level for level in levels if level is not None], dtype=np.float64)
         of_missing = levels.index(None) if None in levels else unseen
         nearest = self._count_below(known[:-1] / 2 + known[1:] / 2)
-        gap = graph.call("Sub", self._x, graph.call("Gather", graph.constant(known), nearest))
+        gap = graph.call("Sub", self.values, graph.call("Gather", graph.constant(known), nearest))
         room = graph.call("Gather", graph.constant(NOISE * np.abs(known)), nearest)
         close = graph.call("LessOrEqual", graph.call("Abs", gap), room)
         found = graph.call("Where", close, nearest, graph.constant([unseen], np.int64))
@@ -140,7 +111,7 @@ class _GraphColumn:
         """How many of the sorted ``borders`` each number exceeds."""
         if not len(borders):
             return self.graph.constant([0], np.int64)
-        above = self.graph.call("Greater", self._x, self.graph.constant(borders[None, :]))
+        above = self.graph.call("Greater", self.values, self.graph.constant(borders[None, :]))
         ones = self.graph.cast(above, "int64")
         return self.graph.call("ReduceSum", ones, self.graph.constant([1], np.int64), keepdims=1)
 
@@ -149,11 +120,7 @@ class _GraphColumn:
         return self.graph.call("Gather", self.graph.constant(values), self.codes(levels))
 
 
-def _unchanged(column: _GraphColumn, part: Unchanged) -> str:
-    return column.values
-
-
-def _number(column: _GraphColumn, part: Number) -> str:
+def _number(column: _GraphColumn, part: plan.Number) -> str:
     call, constant = column.graph.call, column.graph.constant
     z = call("Sub", column.filled(part.fill), constant([part.center]))
     z = call("Div", z, constant([part.scale]))
@@ -165,31 +132,19 @@ def _number(column: _GraphColumn, part: Number) -> str:
     return call("Div", z, call("Sqrt", square))
 
 
-def _missing_flag(column: _GraphColumn, part: MissingFlag) -> str:
-    return column.missing()
-
-
-def _binary(column: _GraphColumn, part: Binary) -> str:
-    return column.table(part.levels, [0.0, 1.0, part.unseen])
-
-
-def _one_hot(column: _GraphColumn, part: OneHot) -> str:
+def _one_hot(column: _GraphColumn, part: plan.OneHot) -> str:
     graph, levels = column.graph, part.levels
     places = graph.constant(np.arange(len(levels))[None, :], np.int64)
     return graph.cast(graph.call("Equal", column.codes(levels), places), "float64")
 
 
-def _frequency(column: _GraphColumn, part: Frequency) -> str:
-    return column.table(part.levels, np.log1p([*part.counts, 0.0]).tolist())
-
-
-def _target_mean(column: _GraphColumn, part: TargetMean) -> str:
+def _target_mean(column: _GraphColumn, part: plan.TargetMean) -> str:
     pairs = zip(part.means, part.unseen, strict=True)
     means = [column.table(part.levels, [*means, unseen]) for means, unseen in pairs]
     return means[0] if len(means) == 1 else column.graph.call("Concat", *means, axis=1)
 
 
-def _words(column: _GraphColumn, part: Words) -> str:
+def _words(column: _GraphColumn, part: plan.Words) -> str:
     raise ValueError(
         "A column of free text cannot be exported: ONNX has no operator that hashes words. Fit "
         "without that column or with preprocessing={'read_text': False}, or predict with "
@@ -197,7 +152,7 @@ def _words(column: _GraphColumn, part: Words) -> str:
     )
 
 
-def _cycle(column: _GraphColumn, part: Cycle) -> str:
+def _cycle(column: _GraphColumn, part: plan.Cycle) -> str:
     """Sine and cosine of the phase, taken in float32: few runtimes have them in float64."""
     graph, length = column.graph, PERIOD_DAYS[part.period]
     days = graph.call("Mod", column.filled(part.fill), graph.constant([length]), fmod=1)
@@ -209,14 +164,16 @@ def _cycle(column: _GraphColumn, part: Cycle) -> str:
     return graph.cast(waves, "float64")
 
 
-PARTS: dict[type[Part], Callable[[_GraphColumn, Any], str]] = {
-    Unchanged: _unchanged,
-    Number: _number,
-    MissingFlag: _missing_flag,
-    Binary: _binary,
-    OneHot: _one_hot,
-    Frequency: _frequency,
-    TargetMean: _target_mean,
-    Cycle: _cycle,
-    Words: _words,
+PARTS: dict[type[plan.Part], Callable[[_GraphColumn, Any], str]] = {
+    plan.Unchanged: lambda column, part: column.values,
+    plan.Number: _number,
+    plan.MissingFlag: lambda column, part: column.missing(),
+    plan.Binary: lambda column, part: column.table(part.levels, [0.0, 1.0, part.unseen]),
+    plan.OneHot: _one_hot,
+    plan.Frequency: lambda column, part: column.table(
+        part.levels, np.log1p([*part.counts, 0.0]).tolist()
+    ),
+    plan.TargetMean: _target_mean,
+    plan.Cycle: _cycle,
+    plan.Words: _words,
 }

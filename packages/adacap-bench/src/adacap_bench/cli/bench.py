@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import AsJson, command, print_table
+from adacap.cli.common import command, print_table
+from adacap.cli.options import AsJson
 from adacap.exceptions import UsageError
 from adacap_bench.cli import folder_to_read, folder_to_write, options
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from adacap.cli.common import AsJson, UsageError, command, print_table
+from adacap.cli.common import UsageError, command, print_table
+from adacap.cli.options import AsJson
 from adacap.exceptions import suggest
 from adacap_bench.cli import folder_to_read, folder_to_write, options
 
