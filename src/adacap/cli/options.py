@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_SEED", "AsJson", "Data", "DependentRows", "Drop", "EscapeFormulas", "Force",
-    "IdColumns", "KeyFile", "MaxRows", "Members", "Method", "Model", "NewData", "OneTarget", "TargetTransform",
-    "Task", "TextFile", "Weight", "refuse_same", "shares", "split_names",
+    "IdColumns", "KeyFile", "MaxRows", "Members", "Method", "Model", "NewData", "OneTarget",
+    "TargetTransform", "Task", "TextFile", "Weight", "refuse_same", "shares", "split_names",
 ]  # fmt: skip
 
 LARGEST_SEED = 2**31 - 1  # scikit-learn's, with room for those of later splits
