@@ -192,3 +192,38 @@ def test_bytes_in_a_dictionary_are_bytes(tmp_path):
     for name in ("t.parquet", "t.feather"):
         with pytest.raises(FileError, match=r"Column 'raw' of .* holds binary values"):
             open_table(tmp_path / name).read()
+
+
+FLIPPED = """
+import io, pathlib, sys
+import pyarrow as pa, pyarrow.parquet as parquet
+from adacap.files import FileError, open_table, sample_table
+
+path, file = pathlib.Path(sys.argv[1]), io.BytesIO()
+parquet.write_table(pa.table({"text": ["a", None, "b"], "n": [1, 2, 3]}), file, store_schema=False)
+content = file.getvalue()
+size = int.from_bytes(content[-8:-4], "little")
+n_read = n_refused = 0
+for place in range(len(content) - 8 - size, len(content) - 8):
+    for bit in (1, 2, 4):
+        damaged = bytearray(content)
+        damaged[place] ^= bit
+        path.write_bytes(damaged)
+        try:
+            source = open_table(path)
+            sample_table(source, list(source.names), 10)
+            n_read += 1
+        except FileError:
+            n_refused += 1
+print(n_read, n_refused)
+"""
+
+
+def test_a_flipped_bit_in_what_describes_a_parquet_file_does_not_end_the_process(tmp_path):
+    """Where a column is described wrongly pyarrow's metadata end the process, its reader raises."""
+    command = [sys.executable, "-c", FLIPPED, str(tmp_path / "t.parquet")]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    n_read, n_refused = map(int, found.stdout.split())
+    assert n_read > 0
+    assert n_refused > 100
