@@ -184,7 +184,7 @@ _NO_EFFECTS = "its claims keep no effects"
 _OTHER_ROWS = "it was made of other rows than its item has today"
 KEPT_AS_THEY_WERE = {
     "c3": _NO_VALUES, "c5": _NO_EFFECTS, "c6": _NO_EFFECTS,
-    "c7": _NO_VALUES, "c11": _NO_VALUES, "c12": _NO_EFFECTS, "d6-ablation": _NO_VALUES,
+    "c7": _NO_VALUES, "c12": _NO_EFFECTS, "d6-ablation": _NO_VALUES,
     "d6-ablation-bagged": _NO_EFFECTS, "d6-depth": _NO_VALUES, "d6-lambda": _NO_VALUES,
     "d6-structured": _NO_VALUES,
 }  # fmt: skip
