@@ -11,7 +11,7 @@ import numpy.typing as npt
 from adacap.exceptions import AdaCapError
 
 if TYPE_CHECKING:
-    from adacap_bench.datasets import Table
+    from adacap_bench.datasets import TaskTable
 
 __all__ = ["PREPROCESSING", "TEST_RATIO", "Split", "SplitError", "make_split", "split_rows"]
 
@@ -66,7 +66,7 @@ def split_rows(n_rows: int, index: int) -> tuple[Rows, Rows]:
     return order[:n_train], order[n_train:]
 
 
-def make_split(table: Table, index: int) -> Split:
+def make_split(table: TaskTable, index: int) -> Split:
     """Split a table and encode it by the paper's preprocessing.
 
     Every statistic (levels, means, deviations, those of the target too) is that of the
@@ -74,7 +74,7 @@ def make_split(table: Table, index: int) -> Split:
 
     Parameters
     ----------
-    table : Table
+    table : TaskTable
         As :func:`adacap_bench.datasets.load_table` gives it.
     index : int
         Number of the split, from 0.
@@ -122,7 +122,7 @@ def _standardised(
 
 
 def _targets(
-    table: Table, train: Rows, test: Rows
+    table: TaskTable, train: Rows, test: Rows
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
     y_train, y_test = table.y[train], table.y[test]
     if table.task.kind != "regression":

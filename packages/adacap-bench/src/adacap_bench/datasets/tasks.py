@@ -12,7 +12,17 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["KINDS", "Column", "DataFile", "Exemption", "Figures", "Kind", "Reader", "Table", "Task"]
+__all__ = [
+    "KINDS",
+    "Column",
+    "DataFile",
+    "Exemption",
+    "Figures",
+    "Kind",
+    "Reader",
+    "Task",
+    "TaskTable",
+]
 
 Kind = Literal["regression", "binary", "multiclass"]
 KINDS: tuple[Kind, ...] = ("regression", "binary", "multiclass")
@@ -147,7 +157,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TaskTable:
     """A loaded task.
 
     Attributes
@@ -169,7 +179,7 @@ class Table:
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
-        return f"Table({self.task.key}: {rows} rows, {columns} columns, {self.task.kind})"
+        return f"TaskTable({self.task.key}: {rows} rows, {columns} columns, {self.task.kind})"
 
     def __post_init__(self) -> None:
         if len(self.X) != len(self.y):

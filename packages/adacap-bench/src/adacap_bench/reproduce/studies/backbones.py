@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results, row_of
@@ -122,7 +122,7 @@ def _claims(rows: Mapping[str, Row]) -> list[Claim]:
 
 def _summarise(results: Results, scale: Scale) -> Outcome:
     rows = _rows(results)
-    figure = Figure(
+    figure = FigureData(
         "Ratio of test errors of a net with attention over columns, below 1 the first is better; "
         "accuracy of a residual net on few images per class.",
         (_ratio_panel(rows), _accuracy_panel(results, scale)),

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.studies.schemes import Scheme
 from adacap_bench.reproduce.table_item import Rows
 from adacap_bench.reproduce.verdicts import contrast
-from adacap_bench.sources import Source
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _images(folder: Path | None) -> tuple[str, Any]:
         return "digits", load_digit_images()
 
 
-def digits_source(per_class: int, n_test: int, folder: Path | None) -> Source:
+def digits_source(per_class: int, n_test: int, folder: Path | None) -> MadeTask:
     """Draws of some images per class of MNIST, or of scikit-learn's digits where it is absent."""
     name, (X, y, X_test, y_test) = _images(folder)
 
@@ -129,7 +129,7 @@ def digits_source(per_class: int, n_test: int, folder: Path | None) -> Source:
 
     settings = {"data": name, "per_class": per_class, "n_test": n_test}
     title = f"{name}, {per_class} per class"
-    return Source(f"{name}-{per_class}", title, "multiclass", make, settings, 10 * per_class)
+    return MadeTask(f"{name}-{per_class}", title, "multiclass", make, settings, 10 * per_class)
 
 
 def _pixels(images: Any) -> Any:
@@ -215,7 +215,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     rows = [row for curve in curves.values() for row in curve.values()]
     series = tuple(series_of(name, curve) for name, curve in curves.items())
     panel = Panel(data, "samples per class", "test accuracy", series, log_x=True)
-    figure = Figure("Accuracy of a small ConvNet against samples per class.", (panel,))
+    figure = FigureData("Accuracy of a small ConvNet against samples per class.", (panel,))
     return Outcome(rows, figure, [f"Data: {data}."])
 
 

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, bars, series_of
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
@@ -117,9 +117,9 @@ def _rows(
     return rows
 
 
-def _figure(rows: dict[str, Row], caption: str) -> Figure:
+def _figure(rows: dict[str, Row], caption: str) -> FigureData:
     series = (series_of("ours", rows, "bar"), *bars(rows)[1:])
-    return Figure(caption, (Panel("ablation", "mean test R²", "", series),))
+    return FigureData(caption, (Panel("ablation", "mean test R²", "", series),))
 
 
 def _single_claims(rows: Rows) -> list[Claim]:

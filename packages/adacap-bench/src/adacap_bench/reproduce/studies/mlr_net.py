@@ -13,8 +13,8 @@ from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.studies import mlr_numbers as paper
 from adacap_bench.reproduce.studies.mlr_numbers import BEIJING, BIKE, NAMES, QSAR, SLUMP, WHOLE
 from adacap_bench.reproduce.studies.mlr_scales import extent, scale, splits_of
-from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
-from adacap_bench.reproduce.verdicts import LEAST, Effect, contrast
+from adacap_bench.reproduce.table_item import PaperCell, Rows, Rule, table_item
+from adacap_bench.reproduce.verdicts import LEAST, ClaimEffect, contrast
 
 __all__ = ["REPLICA", "STUDIES", "depth_method"]
 
@@ -62,11 +62,11 @@ def _cell(
     *,
     end: str = "",
     x: float | None = None,
-) -> Cell:
+) -> PaperCell:
     """Cell of one setting, with the start of λ that the table prints beside it."""
     shown = f"{value:g}" if isinstance(value, (int, float)) else f"by {value}"
     printed = paper.LAMBDA_INIT.get(what, {}).get(task, {}).get(value)
-    return Cell(
+    return PaperCell(
         f"{NAMES[task]}, {what} {shown}{end}", task, method, r2, end.removeprefix(", "),
         value if x is None else x, NAMES[task], splits_of(scale, task),
         extra={} if printed is None else {"paper's λ init": printed},
@@ -74,7 +74,7 @@ def _cell(
 
 
 def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
-    def cells(scale: Scale) -> list[Cell]:
+    def cells(scale: Scale) -> list[PaperCell]:
         return [
             _cell(scale, task, what, value, build(value), r2)
             for task in scale["tasks"]
@@ -85,7 +85,7 @@ def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
     return cells
 
 
-Measured = tuple[list[Effect], str]
+Measured = tuple[list[ClaimEffect], str]
 
 
 def _of(rows: Rows, numbers: Numbers, what: str, end: str = "") -> dict[str, dict[Any, Row]]:
@@ -201,7 +201,7 @@ def _study(
     log_x: bool = True,
     notes: tuple[str, ...] = (),
     tasks: Sequence[str] = _ALL,
-    more: Callable[[Scale], list[Cell]] | None = None,
+    more: Callable[[Scale], list[PaperCell]] | None = None,
 ) -> Item:
     cells = _cells(numbers, what, build)
     return table_item(
@@ -222,9 +222,9 @@ def depth_method(depth: int) -> Method:
     return variant(f"mlr-{depth}-depth", f"mlr-{depth}", "AdaCap", probe=training, time_limit=None)
 
 
-def _depth_cells(scale: Scale) -> list[Cell]:
+def _depth_cells(scale: Scale) -> list[PaperCell]:
     return [
-        Cell(
+        PaperCell(
             _label(task, "depth", depth), task,
             depth_method(depth),
             paper.DEPTH[task][depth - 1], "", depth, NAMES[task], splits_of(scale, task),
@@ -249,7 +249,7 @@ def _depth_depends(rows: Rows) -> Measured:
     text = f"best depth {', '.join(told)}"
     if len(judged) < 2:
         return [], text
-    against: dict[int, list[Effect]] = {}
+    against: dict[int, list[ClaimEffect]] = {}
     for found in judged:
         for worse, better in permutations(found, 2):
             effect = contrast([(1, found[better]), (-1, found[worse])])
@@ -275,7 +275,7 @@ def _lambda_method(lam: float) -> Method:
     return _method(f"lambda-{_name(lam)}", lambda_init=lam)
 
 
-def _lambda_cells(scale: Scale) -> list[Cell]:
+def _lambda_cells(scale: Scale) -> list[PaperCell]:
     cells = []
     for task in scale["tasks"]:
         cells += [
@@ -304,7 +304,7 @@ def _lambda_cells(scale: Scale) -> list[Cell]:
 _AT_ZERO = 1e-4  # where the figure has λ = 0
 
 
-def _diverging_cells(scale: Scale) -> list[Cell]:
+def _diverging_cells(scale: Scale) -> list[PaperCell]:
     """σ of 1 and more by the replica, and with its stop alone, which does not touch σ = 1."""
     cells = []
     for task in scale["tasks"]:

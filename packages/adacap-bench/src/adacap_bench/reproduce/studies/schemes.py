@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = [
     "CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "Scheme", "preset_name", "ratio", "ratio_claim",
@@ -71,7 +71,7 @@ def ratio_claim(text: str, row: Row) -> Claim:
     return Claim(text, [_gain(row)], f"{shown} of the experiments")
 
 
-def _gain(row: Row) -> Effect:
+def _gain(row: Row) -> ClaimEffect:
     """Mean of −log of a ratio."""
     return contrast([(-1, row)])
 
@@ -137,7 +137,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
         series_of(pair, {net: rows[f"{net}: {pair}"] for net in nets}, "bar")
         for pair in ("tikhonov / plain", "adacap / tikhonov")
     )
-    figure = Figure(
+    figure = FigureData(
         "Ratio of test errors, geometric mean over experiments; below 1 the first is better.",
         (Panel("ratio of RMSE", "ratio of RMSE", "", series),),
     )

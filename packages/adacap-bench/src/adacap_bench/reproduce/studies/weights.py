@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Scale
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results
@@ -111,7 +111,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     )
     caption = "Clustered |correlation| of the last hidden layer's weights, seed 0, block means."
     used = results.records[0].task_name or results.records[0].job.task
-    return Outcome(rows, Figure(caption, panels), [f"Data: {used}."])
+    return Outcome(rows, FigureData(caption, panels), [f"Data: {used}."])
 
 
 WEIGHTS = Item(
