@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Index
 from adacap.exceptions import AdaCapError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ __all__ = ["PREPROCESSING", "TEST_RATIO", "Split", "SplitError", "make_split", "
 PREPROCESSING = "paper"  # policy of TableEncoder; part of every settings hash
 _TRAIN_SHARE = 0.8
 TEST_RATIO = 1 / _TRAIN_SHARE - 1  # test rows per training row
-
-Rows = npt.NDArray[np.intp]
 
 
 class SplitError(AdaCapError, ValueError):
@@ -50,7 +49,7 @@ class Split:
     n_classes: int
 
 
-def split_rows(n_rows: int, index: int) -> tuple[Rows, Rows]:
+def split_rows(n_rows: int, index: int) -> tuple[Index, Index]:
     """Rows of the training and of the test part: 80 % and the rest, not stratified.
 
     Examples
@@ -113,7 +112,7 @@ def make_split(table: TaskTable, index: int) -> Split:
 
 
 def _standardised(
-    X: npt.NDArray[np.float64], train: Rows, test: Rows
+    X: npt.NDArray[np.float64], train: Index, test: Index
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Mean 0 and deviation 1 by the training part, for matrices that are encoded already."""
     mean, scale = X[train].mean(0), X[train].std(0)
@@ -122,7 +121,7 @@ def _standardised(
 
 
 def _targets(
-    table: TaskTable, train: Rows, test: Rows
+    table: TaskTable, train: Index, test: Index
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
     y_train, y_test = table.y[train], table.y[test]
     if table.task.kind != "regression":

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 Missing = Literal["refuse", "mark"]
-Rows: TypeAlias = tuple[tuple[Value, ...], ...]
+TableRows: TypeAlias = tuple[tuple[Value, ...], ...]
 
 # Whose runtime counts as 1: the first of these that was measured, else the fastest's.
 REFERENCES = ("catboost", "fast-catboost", "rf", "ridge", "logreg")
@@ -167,7 +167,9 @@ def top1_table(
         return None
     totals = {name: max(part.get(name, 0) for part in shares) for part in shares for name in part}
     ordered = sorted(totals, key=lambda name: (-shares[0].get(name, 0), -totals[name], name))
-    rows: Rows = tuple((name, *(part.get(name, np.nan) for part in shares)) for name in ordered)
+    rows: TableRows = tuple(
+        (name, *(part.get(name, np.nan) for part in shares)) for name in ordered
+    )
     caption = (
         "Percentage of experiments whose best method belongs to the category. Four networks stand "
         "for DNN in each contest; methods that tie divide the point."
@@ -193,7 +195,7 @@ def per_task(table: ScoreTable, n: int = 10, *, names: dict[str, str] | None = N
     best: Literal["max", "min"] = "max" if table.metric.greater_is_better else "min"
     columns = (TextColumn("task"), *(TextColumn(method, 4, best) for method in methods))
     labels = names or {}
-    rows: Rows = tuple(
+    rows: TableRows = tuple(
         (_task_label(task, labels), *map(float, values))
         for (task, _), values in zip(tasks.experiments, tasks.values, strict=True)
     )

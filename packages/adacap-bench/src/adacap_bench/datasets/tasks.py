@@ -13,20 +13,13 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "KINDS",
-    "Column",
-    "DataFile",
-    "Exemption",
-    "Figures",
-    "Kind",
-    "Reader",
-    "Task",
+    "KINDS", "ColumnKey", "DataFile", "Exemption", "Figures", "Reader", "Task", "TaskKind",
     "TaskTable",
-]
+]  # fmt: skip
 
-Kind = Literal["regression", "binary", "multiclass"]
-KINDS: tuple[Kind, ...] = ("regression", "binary", "multiclass")
-Column = int | str  # position, negative from the end, or name
+TaskKind = Literal["regression", "binary", "multiclass"]
+KINDS: tuple[TaskKind, ...] = ("regression", "binary", "multiclass")
+ColumnKey = int | str  # position, negative from the end, or name
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Reader:
     lines: tuple[int, ...] = ()  # the first, and the one after the last, if a part is meant
     join_broken: bool = False  # a line that is short of fields is continued on the next one
     drop_rows: tuple[int, ...] = ()  # to leave out, negative ones counted from the end
-    exclude: tuple[Column, ...] = ()  # no features: row numbers, dates, empty columns
+    exclude: tuple[ColumnKey, ...] = ()  # no features: row numbers, dates, empty columns
 
 
 @dataclass(frozen=True)
@@ -128,11 +121,11 @@ class Task:
 
     key: str
     name: str
-    kind: Kind
+    kind: TaskKind
     suites: tuple[str, ...] = ()
     file: DataFile | None = None
     reader: Reader = field(default_factory=Reader)
-    target: Column = -1
+    target: ColumnKey = -1
     transform: str = "none"
     stored_scale: str = ""
     classes: tuple[str, ...] = ()

@@ -19,8 +19,8 @@ def rejudged(item: Item, record: ItemRecord) -> ItemRecord | None:
     effects and their errors then stand as they were.
     """
     if item.claims is None:
-        claims = _from_effects(record.claims)
-        return replace(record, claims=claims) if _kept(record.claims) else None
+        renewed = _from_effects(record.claims)
+        return replace(record, claims=renewed) if _kept(record.claims) else None
     try:
         claims = item.claims({row.label: row for row in record.rows})
     except KeyError:  # the record is of an item that had fewer rows

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 
 __all__ = ["appendix", "appendix_rows", "covariance", "cv_path", "error_path", "theorem"]
 
-Floats = npt.NDArray[np.float64]
 
 N_TRAIN, N_TEST, N_FEATURES, SIGMA = 100, 1000, 80, 100.0
 

@@ -12,9 +12,9 @@ from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.verdicts import ClaimEffect
 
-__all__ = ["PaperCell", "Rows", "Rule", "table_item"]
+__all__ = ["PaperCell", "RowsByLabel", "Rule", "table_item"]
 
-Rows = Mapping[str, Row]
+RowsByLabel = Mapping[str, Row]
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Rule:
     """
 
     text: str
-    measure: Callable[[Rows], tuple[Sequence[ClaimEffect], str]]
+    measure: Callable[[RowsByLabel], tuple[Sequence[ClaimEffect], str]]
 
-    def claim(self, rows: Rows) -> Claim:
+    def claim(self, rows: RowsByLabel) -> Claim:
         """Apply the rule."""
         try:
             effects, evidence = self.measure(rows)
@@ -99,7 +99,7 @@ class _Table:
         notes = _absent(missing, unfinished=results.n_left > 0)
         return Outcome(list(rows.values()), self._figure(pairs), notes)
 
-    def claims(self, rows: Rows) -> list[Claim]:
+    def claims(self, rows: RowsByLabel) -> list[Claim]:
         return [rule.claim(rows) for rule in self.rules]
 
     def _row(self, results: Results, cell: PaperCell) -> Row:

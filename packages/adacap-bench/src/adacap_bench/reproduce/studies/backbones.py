@@ -16,7 +16,7 @@ from adacap_bench.reproduce.studies.schemes import (
     CATEGORIES,
     PAIRS,
     SMALLEST,
-    Scheme,
+    PaperScheme,
     preset_name,
     ratio,
     ratio_claim,
@@ -56,7 +56,7 @@ class _Images:
 class _ImageBuild:
     """The training of the few-shot figure, at a constant rate."""
 
-    scheme: Scheme
+    scheme: PaperScheme
     max_iter: int
 
     def __call__(self, kind: str, seed: int) -> Any:

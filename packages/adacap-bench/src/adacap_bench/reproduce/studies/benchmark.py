@@ -14,7 +14,7 @@ from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.studies import contest
 from adacap_bench.reproduce.studies.schemes import ratio
 from adacap_bench.reproduce.studies.ten_best import PAPER_BEST, SECONDS
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import contrast, effect_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _summarise_overcost(results: Results, scale: Scale) -> Outcome:
     return Outcome(rows, figure, [contest.tasks_remark(table, contest.N_REGRESSION)])
 
 
-def _overcost_claims(rows: Rows) -> list[Claim]:
+def _overcost_claims(rows: RowsByLabel) -> list[Claim]:
     each = [row for label, row in rows.items() if label.endswith(_ALONE)]
     if not each:
         raise KeyError(_ALONE)

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from adacap._typing import Floats
 from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.results import Floats, Results
+from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.ridge_data import appendix, theorem
 from adacap_bench.reproduce.ridge_methods import (
     BY_FOLDS,
@@ -18,7 +19,7 @@ from adacap_bench.reproduce.ridge_methods import (
     FIGURE_GRID,
     THEOREM_METHODS,
 )
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = ["SELECTION", "THEOREM"]
@@ -56,7 +57,7 @@ def _summarise_selection(results: Results, scale: Scale) -> Outcome:
     return Outcome(rows, _landscape_figure(results))
 
 
-def _selection_claims(rows: Rows) -> list[Claim]:
+def _selection_claims(rows: RowsByLabel) -> list[Claim]:
     many, one, folds, oracle = (rows[f"{name}, H entrywise"] for name in _PAPER)
     gains = {T: contrast([(1, folds), (-1, row)]) for T, row in ((16, many), (1, one))}
     above = {T: row.ours - oracle.ours for T, row in ((16, many), (1, one))}
@@ -167,7 +168,7 @@ def _summarise_theorem(results: Results, scale: Scale) -> Outcome:
     return Outcome(list(rows.values()), _theorem_figure(path, one, sizes), [remark])
 
 
-def _theorem_claims(rows: Rows) -> list[Claim]:
+def _theorem_claims(rows: RowsByLabel) -> list[Claim]:
     sizes = tuple(int(label.split("n = ")[1]) for label in rows if label.startswith("inter"))
     path = [rows[f"intermediate SNR, n = {n}"] for n in sizes]
     outside = {regime: rows[f"{regime} SNR, n = {sizes[-1]}"] for regime in ("low", "high")}
