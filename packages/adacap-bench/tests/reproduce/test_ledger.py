@@ -157,6 +157,15 @@ def test_a_claim_within_its_error_is_not_one_that_waits():
     text = ledger_text({"c8": record(claims=tuple(claims))}, ["c8"])
     assert "## What lies within its error\n\n- c8: near" in text
     assert "## What waits for more experiments\n\n- c8: few" in text
+    assert "| 0 | 0 | 1 | 1 | undecided |" in text
+
+
+def test_the_summary_counts_the_claims_of_an_item_by_standing():
+    within = Claim("near", (ClaimEffect(0.01, 0.1, 20),), "")
+    claims = (within, within, *record(holds=(True, False, True, None, True)).claims)
+    text = ledger_text({"c8": record(claims=claims)}, ["c8"])
+    assert "| item |  | held | failed | within errors | waiting | verdict | scale |" in text
+    assert "| 3 | 1 | 2 | 1 | partly reproduced |" in text
 
 
 def test_a_readme_without_marks_is_refused(tmp_path):
@@ -176,7 +185,7 @@ def test_the_page_tells_what_the_rule_changed():
     before = {"verdict": "reproduced", "held": "1 of 1", "runs": 2}
     text = ledger_text({"c8": record(holds=(None,), before=before)}, ["c8"])
     assert (
-        "| c8 | 2 | 4 | reproduced, 1 of 1 | undecided, 0 of 1 | run anew; 5 experiments are too "
+        "| c8 | 2 | 4 | reproduced, 1 of 1 | undecided, 0 of 1 | run again; 5 experiments are too "
         "few to decide |"
     ) in text
 

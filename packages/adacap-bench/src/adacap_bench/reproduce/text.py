@@ -77,7 +77,7 @@ def ledger_text(
         "Every figure, table and theorem of the paper that was measured again: its number, ours, "
         "and whether what the paper says of it holds in our runs. Written by `adacap reproduce "
         "ledger` from the records beside it; nothing here is typed by hand. `adacap reproduce "
-        "ITEM` makes a record anew, at the scale given by `--quick`, `--scale ledger` or `--scale "
+        "ITEM` makes a record again, at the scale given by `--quick`, `--scale ledger` or `--scale "
         "paper`. `adacap reproduce all --scale paper --max-hours 8` runs for hours in pieces, the "
         "cheapest items first; a record that is not finished says how many of its runs are done.",
         f"Of {counts.total()} claims: {said}." if counts else "There is no record yet.",
@@ -152,8 +152,11 @@ def _summary(known: Sequence[ItemRecord]) -> str:
         unfinished = f" (**{record.progress}**)" if record.progress else ""
         link = f"[{record.item}](#{_anchor(record)})"
         extent = f"{record.extent}{unfinished}"
-        rows.append((link, record.title, record.held, record.verdict, extent))
-    return "\n".join(markdown_lines(("item", "", "claims held", "verdict", "scale"), rows, "llrl"))
+        counts = Counter(map(_standing, record.claims))
+        told = [counts[standing] for standing in _COLUMNS]
+        rows.append((link, record.title, *told, record.verdict, extent))
+    titles = ("item", "", *_COLUMNS.values(), "verdict", "scale")
+    return "\n".join(markdown_lines(titles, rows, "llrrrrl"))
 
 
 def _changes(known: Sequence[ItemRecord]) -> str:
@@ -175,7 +178,7 @@ def _why(record: ItemRecord) -> str:
     if record.progress:
         return record.progress
     if was["runs"] != record.n_jobs:
-        reasons.append("run anew")
+        reasons.append("run again")
     open_ = [claim.weakest for claim in record.claims if claim.holds is None]
     few = [effect.n for effect in open_ if effect is not None and effect.n < LEAST]
     if few:
@@ -269,6 +272,12 @@ _COUNTED = {
     "fails": "not reproduced",
     "near": "within their errors",
     "waits": "waiting for more experiments",
+}
+_COLUMNS = {
+    "holds": "held",
+    "fails": "failed",
+    "near": "within errors",
+    "waits": "waiting",
 }
 _OPENINGS = {
     "holds": "It holds that",

@@ -195,7 +195,7 @@ SEEDS = table_item(
         "and the Tikhonov net, and elsewhere that no hold-out is used: so all rows train and the "
         "last iteration is kept; claims are judged there. Beside it: a hold-out that is the same "
         "for every seed, and the presets' protocol, where the seed draws the hold-out and the net "
-        "is trained anew on all rows up to the best iteration.",
+        "is trained again on all rows up to the best iteration.",
         "A run before this one, with a hold-out that is the same for every seed, averaged over "
         "splits 0 to 2 with 50 seeds each: 0.208 plain, 0.164 Tikhonov, 0.164 (T = 1) and 0.167 (T "
         "= 16).",
