@@ -25,7 +25,7 @@ import numpy as np
 import shared
 
 from adacap.advice.facts import Fact, blend_with_facts, winner_of
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 STORE, RESULTS = shared.RECORDS / "advise.sqlite", shared.RECORDS / "advise.csv"
 LOOKS, QUALITY = shared.RECORDS / "advise.jsonl", shared.RECORDS / "quality.csv"
@@ -218,7 +218,7 @@ def lines_of(found: list[dict[str, Any]]) -> list[str]:
         f"experiment, a task and a split, in {strict:.0%} and {tolerant:.0%}. Who always says "
         f"AdaCap is right in {always:.0%} and {always_near:.0%}."
     )
-    return [*table_lines(heads, rows), "", told]
+    return [*markdown_lines(heads, rows), "", told]
 
 
 def _right(one: dict[str, Any], said: str) -> str:

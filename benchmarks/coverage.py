@@ -28,7 +28,7 @@ from sklearn.ensemble import RandomForestRegressor
 import adacap
 from adacap._typing import Floats
 from adacap.estimators.intervals import LOO_INFLATION
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 RESULTS, GUIDE = shared.RECORDS / "coverage.jsonl", shared.GUIDES / "intervals.md"
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
@@ -232,7 +232,7 @@ def lines_of(table: dict[str, dict[str, tuple[float, float, int]]]) -> list[str]
     means = {m: np.mean([row[m][0] for row in table.values() if m in row]) for m in known}
     cells = [f"{means[m]:.1f} %" if m in means else "–" for m in HEADS]
     lines.append(["**mean coverage**", "", *cells])
-    return list(table_lines(["data set", "splits", *HEADS.values()], lines))
+    return list(markdown_lines(["data set", "splits", *HEADS.values()], lines))
 
 
 def verdicts(records: list[dict[str, Any]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from shared import GUIDES, pyplot
 
 from adacap._typing import Floats
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 PAGE, PICTURE = GUIDES / "drift.md", GUIDES / "drift.png"
 MARKS = "<!-- drift: begin -->", "<!-- drift: end -->"
@@ -70,7 +70,7 @@ def lines_of(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats
             flagged = np.concatenate([run[1][name] > 1 for run in runs])
             cells = (flagged.mean(), held[flagged].mean(), held[~flagged].mean())
             rows.append([kind, name, *(f"{c:.0%}" for c in cells)])
-    return list(table_lines(titles, rows))
+    return list(markdown_lines(titles, rows))
 
 
 def picture(found: dict[str, list[tuple[npt.NDArray[np.bool_], dict[str, Floats]]]]) -> None:

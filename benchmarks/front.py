@@ -23,7 +23,7 @@ from shared import DOCS, RECORDS, Row, read_records, write_down
 
 import adacap
 from adacap_bench.datasets import find_suite, load_table
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 from adacap_bench.split import make_split
 
 RESULTS = RECORDS / "front.jsonl"
@@ -151,7 +151,7 @@ def table(found: list[Point]) -> str:
         (p.name, f"{p.rmse:.4f}", f"{p.seconds:.2f}", f"{p.rmse_ratio:.3f}", f"{p.time_ratio:.2f}")
         for p in found
     ]
-    return "\n".join(table_lines(titles, rows))
+    return "\n".join(markdown_lines(titles, rows))
 
 
 def write() -> None:

@@ -18,7 +18,7 @@ from shared import DOCS, GUIDES, RECORDS, Row, error_of, pyplot, read_records, w
 
 import adacap
 from adacap._typing import Floats
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 RESULTS = RECORDS / "groups.jsonl"
 GUIDE, PICTURE = GUIDES / "groups.md", DOCS / "groups.png"
@@ -127,7 +127,7 @@ def lines() -> list[str]:
         texts = [f"{_mean(100 * one['coverage'])} %" for one in (own, drawn)]
         widths = f"{own['width'].mean():.1f}, random {drawn['width'].mean():.1f}"
         rows.append((table, len(own["width"]), *texts, widths))
-    return list(table_lines(titles, rows, "lr"))
+    return list(markdown_lines(titles, rows, "lr"))
 
 
 def _mean(values: Floats) -> str:

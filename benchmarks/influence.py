@@ -28,7 +28,7 @@ from adacap.estimators.preparing import Given
 from adacap.explain.training_rows import TrainingRows, training_rows
 from adacap.members import kernel as kernel_member
 from adacap.predictors import Kernel, Linear
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 N_TRAIN, N_NEW = 150, 30
 
@@ -179,7 +179,7 @@ def main() -> None:
     n_rows = parser.parse_args().rows
     titles = ("table", "model", "rank correlation", "least of a prediction", "largest difference",
               "share")  # fmt: skip
-    for line in table_lines(titles, _rows(n_rows)):
+    for line in markdown_lines(titles, _rows(n_rows)):
         print(line, flush=True)
 
 

@@ -26,7 +26,7 @@ from sklearn.datasets import load_diabetes
 
 import adacap
 from adacap._typing import Floats
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 Make = Callable[[int, np.random.Generator], tuple[Floats, Floats]]
 
@@ -221,7 +221,7 @@ def lines_of(records: list[Row], rows: int) -> list[str]:
     uneven = [narrower(table[name]) for name in UNEVEN if name in table]
     last = f"{np.mean(uneven):.0f} % if uneven" if uneven else "–"
     lines.append(["**mean**", "", *means, last, ""])
-    return [f"At {rows:,} rows:", "", *table_lines(head, lines)]
+    return [f"At {rows:,} rows:", "", *markdown_lines(head, lines)]
 
 
 def narrower(row: dict[str, dict[str, Any]]) -> float:

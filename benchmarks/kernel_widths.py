@@ -26,7 +26,7 @@ from adacap.estimators.blending import out_of_fold
 from adacap.members.fold_data import FoldData
 from adacap.members.kernel import FittedKernel, fit_kernel
 from adacap.nn.predictors import Frozen
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 N_FOLDS, N_ROWS, COVERAGE, HALVES = 5, 300, 0.9, 40
 TASKS = ("paper-1", "paper-9", "paper-12", "paper-16", "paper-17", "paper-18", "paper-19")
@@ -117,7 +117,7 @@ def main() -> None:
     rows = zip([*found, "**mean**"], [*means, means.mean(0)], strict=True)
     cells = ([name, *(f"{one:.3f}" for one in row)] for name, row in rows)
     titles = ("data set", "learnt scale", "kernel's deviation", "both")
-    print(*table_lines(titles, cells), sep="\n")
+    print(*markdown_lines(titles, cells), sep="\n")
     apart = means[:, 2] - means[:, 0]
     print(
         f"both against the learnt scale: {apart.mean():+.3f}, standard error {error_of(apart):.3f}"

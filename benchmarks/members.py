@@ -25,7 +25,7 @@ from adacap import AdaCapRegressor
 from adacap.estimators.blending import weighing, workshop
 from adacap.estimators.quality import MANY_ROWS, QUALITIES, is_of_nets
 from adacap.members import blend
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 RESULTS = RECORDS / "members.jsonl"
 WHOLE = QUALITIES["balanced"]
@@ -281,11 +281,11 @@ def write() -> None:
     rows = [row for row in every if row["kind"] in SPLITS]
     titles = ("change", "tasks of the paper", "worse on", "tables of R packages", "worse on")
     made = {
-        "changes": table_lines(titles, _changes(rows)),
-        "optimism": table_lines(
+        "changes": markdown_lines(titles, _changes(rows)),
+        "optimism": markdown_lines(
             ("member", "log(test / out-of-fold)", "standard error"), _optimisms(rows)
         ),
-        "columns": table_lines(("columns", "blend", *WHOLE), _columns(every)),
+        "columns": markdown_lines(("columns", "blend", *WHOLE), _columns(every)),
     }
     place_all("members", made, DEFAULTS)
 

@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from adacap import AdaCapRegressor
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 
 def table(seed: int, signal: float, n_rows: int = 150) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def main() -> None:
     titles = ["signal", "dof", "fit", "fit of permuted", "gap"]
     titles += ["p ≤ 0.05", "held-out p ≤ 0.05", "PRESS R²", "test R²"]
     rows = (_cells(signal, n_fits) for signal in (0.0, 0.1, 0.3, 0.6, 0.9))
-    for line in table_lines(titles, rows):
+    for line in markdown_lines(titles, rows):
         print(line, flush=True)
 
 

@@ -22,7 +22,7 @@ from shared import Row, error_of, number_of
 from adacap.comparison import Method
 from adacap.comparison.factory import EVERY_KIND
 from adacap.estimators.quality import OF_MANY_ROWS
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 RESULTS, STORE = shared.RECORDS / "quality.csv", shared.RECORDS / "quality.sqlite"
 SMALL, LARGE = "paper-regression-small", "paper-regression"
@@ -278,7 +278,7 @@ def lines_table(rows: list[Row], methods: Iterable[str]) -> list[str]:
          f"{one.p90:.0%}", f"{one.seconds:.2f}")
         for one in found
     )  # fmt: skip
-    return list(table_lines(titles, cells))
+    return list(markdown_lines(titles, cells))
 
 
 def change_table(rows: list[Row]) -> list[str]:
@@ -303,7 +303,7 @@ def change_table(rows: list[Row]) -> list[str]:
          f"{(by_task > 0).sum()} of {len(by_task)}", f"{np.exp(seconds):.2f}")
         for mean, method, n, error, by_task, seconds in sorted(found, reverse=True)
     )  # fmt: skip
-    return list(table_lines(titles, cells))
+    return list(markdown_lines(titles, cells))
 
 
 def last_table(rows: list[Row]) -> list[str]:
@@ -314,7 +314,7 @@ def last_table(rows: list[Row]) -> list[str]:
         n_nets, n_last = (sum(row[name] for row in own) for name in PROBED)
         if n_nets:
             cells.append((method, f"{n_nets:.0f}", f"{n_last / n_nets:.0%}"))
-    return list(table_lines(("", "nets", "best in the last tenth of their steps"), cells))
+    return list(markdown_lines(("", "nets", "best in the last tenth of their steps"), cells))
 
 
 def time_table(rows: list[Row]) -> list[str]:
@@ -333,7 +333,7 @@ def time_table(rows: list[Row]) -> list[str]:
     logs = np.log(list(seconds.values()))
     ratios = np.exp((logs - logs[:, -1:]).mean(0))
     lines.append(("**over CatBoost's**", "", *(f"{ratio:.2f}" for ratio in ratios)))
-    return list(table_lines(("task", "rows", *names), lines))
+    return list(markdown_lines(("task", "rows", *names), lines))
 
 
 def task_table(rows: list[Row], methods: Sequence[str]) -> list[str]:
@@ -350,7 +350,7 @@ def task_table(rows: list[Row], methods: Sequence[str]) -> list[str]:
         best = np.nanmin(means)
         cells = [f"**{m:.4f}**" if m == best else "–" if m != m else f"{m:.4f}" for m in means]
         lines.append((task, n, *cells))
-    return list(table_lines(("task", "rows", *methods), lines))
+    return list(markdown_lines(("task", "rows", *methods), lines))
 
 
 def class_table(rows: list[Row]) -> list[str]:
@@ -370,7 +370,7 @@ def class_table(rows: list[Row]) -> list[str]:
             cells.append(f"{np.mean(values):.4f}{told}")
         times = [own[key]["seconds"] / base[key]["seconds"] for key in keys]
         lines.append((method, len(keys), *cells, f"{np.exp(np.mean(np.log(times))):.2f}"))
-    return list(table_lines(titles, lines))
+    return list(markdown_lines(titles, lines))
 
 
 def sections() -> dict[str, list[str]]:

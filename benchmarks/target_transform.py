@@ -20,7 +20,7 @@ import numpy as np
 from shared import GUIDES, RECORDS, error_of, number_of, pyplot, read_records, write_down
 
 from adacap._typing import Floats
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 RESULTS = RECORDS / "target_transform.jsonl"
 PAGE, PICTURE = GUIDES / "transforms.md", GUIDES / "transforms.png"
@@ -130,7 +130,7 @@ def lines_of(found: dict[str, dict[str, Any]]) -> list[str]:
         for score in SCORES for kind in ("auto", "log")
     ]  # fmt: skip
     rows.append(["**mean over tasks**", "", "", "", "", *means])
-    return list(table_lines(heads, rows))
+    return list(markdown_lines(heads, rows))
 
 
 def draw(found: dict[str, dict[str, Any]]) -> None:

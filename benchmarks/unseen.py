@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from shared import DEFAULTS, README, RECORDS, Row, error_of, place_all, read_records, write_down
 
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 RESULTS = RECORDS / "unseen.jsonl"
 FIRST_SPLIT = 10
@@ -263,10 +263,10 @@ def write() -> None:
     tried = [row for row in few if row["method"] in (DEFAULT, TRIED)]
     titles = ("", "experiments", "ratio to CatBoost", "ahead", "worst table", "time")
     made = {
-        "few": table_lines(titles, _by_method(few)),
-        "many": table_lines(titles, _by_method(many)),
-        "tables": table_lines(("table", "rows", "columns", *SHOWN), _by_table(rows)),
-        "tried": table_lines(
+        "few": markdown_lines(titles, _by_method(few)),
+        "many": markdown_lines(titles, _by_method(many)),
+        "tables": markdown_lines(("table", "rows", "columns", *SHOWN), _by_table(rows)),
+        "tried": markdown_lines(
             ("", "experiments", "ratio to the default", *titles[3:]),
             _by_method(tried, DEFAULT, [TRIED]),
         ),

@@ -1,29 +1,58 @@
-"""One name per concept: no two classes of the library share one, but for a short list."""
+"""One name per concept, in the library and the benchmark together.
+
+No two classes share a name, nor do a class and an alias of a type; aliases may if they say the
+same. Options of the command line are apart: they are named as what they set.
+"""
 
 import ast
+import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import adacap
 
-PACKAGE = Path(adacap.__file__).parent
-# What two classes may both be called, and why.
-ACCEPTED = {
-    "Column": {"page/table.py", "tables/columns.py"},  # of a table on a page, and of data
-    "Table": {"page/table.py", "tables/table.py"},
-}
+adacap_bench = pytest.importorskip("adacap_bench")
+PACKAGES = [Path(package.__file__).parent for package in (adacap, adacap_bench)]
+TYPE = re.compile(r"[A-Z]\w*[a-z]")  # a name as those of classes are
 
 
-def classes() -> dict[str, set[str]]:
-    """Files that define a class, by its name."""
-    found = defaultdict(set)
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                found[node.name].add(path.relative_to(PACKAGE).as_posix())
-    return found
+def named(source: str) -> Iterator[tuple[str, str]]:
+    """Names of the classes and aliases of a module, each with what an alias stands for."""
+    for node in ast.parse(source).body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, "a class"
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if TYPE.match(name):
+                if not (said := ast.unparse(value)).startswith("Annotated["):
+                    yield name, said
 
 
-def test_a_class_name_stands_for_one_thing() -> None:
-    twice = {name: files for name, files in classes().items() if len(files) > 1}
-    assert twice == ACCEPTED
+def found() -> dict[str, list[tuple[str, str]]]:
+    """Files that define a name, each with its meaning."""
+    names = defaultdict(list)
+    for package in PACKAGES:
+        for path in sorted(package.rglob("*.py")):
+            for name, meaning in named(path.read_text(encoding="utf-8")):
+                names[name].append((path.relative_to(package.parent).as_posix(), meaning))
+    return names
+
+
+def is_one(places: list[tuple[str, str]]) -> bool:
+    """Whether a name is defined once, or everywhere as the same alias."""
+    meanings = {meaning for _, meaning in places}
+    return len(places) == 1 or (len(meanings) == 1 and "a class" not in meanings)
+
+
+def test_a_name_of_a_type_stands_for_one_thing() -> None:
+    assert not {name: places for name, places in found().items() if not is_one(places)}
+
+
+def test_what_counts_as_a_name() -> None:
+    source = "class Row: ...\nRows = list[Row]\nLEAST = 3\nOption: X = Annotated[str, 1]\nA: X = B"
+    assert dict(named(source)) == {"Row": "a class", "Rows": "list[Row]"}

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "TRUST.md"
@@ -63,7 +63,7 @@ def table(found: list[Marked], results: dict[str, set[str]] | None = None) -> st
     for finding, before, test in found:
         now = [] if results is None else [", ".join(sorted(results[test])) or "not run"]
         rows.append((finding, before.replace("|", "/"), f"`{test}`", *now))
-    return "\n".join(table_lines(titles, rows))
+    return "\n".join(markdown_lines(titles, rows))
 
 
 def write(found: list[Marked]) -> None:

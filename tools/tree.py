@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "ARCHITECTURE.md"
@@ -47,7 +47,7 @@ def table() -> str:
         cells += [_row(*row) for row in sorted(rows, reverse=True)]
         cells.append(_row(*counted(sorted(source.glob("*.py"))), "modules beside them"))
     titles = ("package", "lines", "modules", "lines before", "modules before")
-    return "\n".join(table_lines(titles, cells, "lr"))
+    return "\n".join(markdown_lines(titles, cells, "lr"))
 
 
 def _row(n_lines: int, n_modules: int, name: str, strong: str = "") -> list[str]:

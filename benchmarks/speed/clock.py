@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
 Row = dict[str, Any]
 
@@ -72,7 +72,7 @@ def table(title: str, rows: list[Row]) -> str:
     """Rows as a Markdown table under a heading."""
     names = list(rows[0])
     cells = ([_text(row[name]) for name in names] for row in rows)
-    return "\n".join([f"### {title}", "", *table_lines(names, cells)])
+    return "\n".join([f"### {title}", "", *markdown_lines(names, cells)])
 
 
 def _text(value: object) -> str:

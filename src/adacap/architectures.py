@@ -28,16 +28,16 @@ __all__ = [
     "restore", "snn",
 ]  # fmt: skip
 
-Backbone: TypeAlias = Callable[..., tuple[Layer, ...]]
+BackboneFunction: TypeAlias = Callable[..., tuple[Layer, ...]]
 INITIALIZATIONS = ("glorot", "glorot-relu", "he", "kaiming")
 """Initialisations of dense layers, by name."""
 
 _INITIALIZATION = "initialization"  # option of any backbone that has dense layers
-BACKBONES: dict[str, Backbone] = {}
+BACKBONES: dict[str, BackboneFunction] = {}
 """Backbones by name. Each takes ``d_in`` and, by name, ``width``, ``depth`` and its options."""
 
 
-def register(name: str) -> Callable[[Backbone], Backbone]:
+def register(name: str) -> Callable[[BackboneFunction], BackboneFunction]:
     """Register a backbone under a name, for ``architecture=name``.
 
     Parameters
@@ -62,7 +62,7 @@ def register(name: str) -> Callable[[Backbone], Backbone]:
     True
     """
 
-    def keep(backbone: Backbone) -> Backbone:
+    def keep(backbone: BackboneFunction) -> BackboneFunction:
         BACKBONES[name] = backbone
         return backbone
 

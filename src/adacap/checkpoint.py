@@ -134,7 +134,7 @@ def _value(plain: Any, tensors: list[Tensor]) -> Any:
 
 # ---------------------------------------------------------------------------------- the file
 
-Part: TypeAlias = dict[str, Any]
+CheckpointPart: TypeAlias = dict[str, Any]
 """Of one fit: ``fingerprint``, ``seeds``, ``spent`` and ``units``, each unit a ``Packed``."""
 
 _FORMAT, _VERSION = "adacap-checkpoint", 1
@@ -152,12 +152,12 @@ class BadCheckpoint(ValueError):
     """A checkpoint that cannot be read."""
 
 
-def write(path: Path, parts: dict[str, Part]) -> None:
+def write(path: Path, parts: dict[str, CheckpointPart]) -> None:
     """Replace the file by these parts, in one step."""
     from adacap.files import drafted
 
     tensors: dict[str, Any] = {}
-    plain: dict[str, Part] = {}
+    plain: dict[str, CheckpointPart] = {}
     for name, part in parts.items():
         units = {}
         for key, unit in part["units"].items():
@@ -177,7 +177,7 @@ def begins_as_one(path: Path) -> bool:
     return not start or (start[:4] == _START and start[30:] == _TEXT.encode())
 
 
-def read(path: Path) -> dict[str, Part]:
+def read(path: Path) -> dict[str, CheckpointPart]:
     """Parts of a file; a ``BadCheckpoint`` if it is damaged, or of a version that is not known."""
     content = path.read_bytes()
     try:
@@ -201,7 +201,7 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _part(name: str, part: Part, tensors: dict[str, Any]) -> Part:
+def _part(name: str, part: CheckpointPart, tensors: dict[str, Any]) -> CheckpointPart:
     if part.keys() != _KEYS or not _is_of_a_fit(part):
         raise BadCheckpoint(f"{name!r} is not what a fit writes")
     units = {  # copies, since BLAS may round by where numbers stand in memory
@@ -213,7 +213,7 @@ def _part(name: str, part: Part, tensors: dict[str, Any]) -> Part:
     return {**part, "units": units}
 
 
-def _is_of_a_fit(part: Part) -> bool:
+def _is_of_a_fit(part: CheckpointPart) -> bool:
     """Whether the values that are not units have their types."""
     spent, words = part["spent"], part["fingerprint"]
     return (
@@ -280,7 +280,7 @@ class Checkpoint:
         self.path, self.every_seconds, self.part, self.keep = Path(path), every_seconds, part, keep
         self._tell = tell
         self._lock = threading.RLock()
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, CheckpointPart] = {}
         self._is_on, self._before = False, 0.0
         self._start = self._written = time.perf_counter()
 

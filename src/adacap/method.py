@@ -27,16 +27,16 @@ def mean(block: Tensor, w: Tensor | None) -> Tensor:
     return block.mean(0) if w is None else w @ block / w.sum()
 
 
-def tikhonov(A: Tensor, Y: Tensor, lam: Tensor, w: Tensor | None, intercept: bool) -> "Layer":
+def tikhonov(A: Tensor, Y: Tensor, lam: Tensor, w: Tensor | None, intercept: bool) -> "OutputLayer":
     """The output layer P·Y with P = (AᵀA + λI)⁻¹Aᵀ (paper, eq. 2), and its intercept."""
     a, y = (mean(A, w), mean(Y, w)) if intercept else (A.new_zeros(A.shape[1]), Y.new_zeros(1))
     C = A - a
     CtW = C.T if w is None else C.T * w
     W = torch.linalg.solve(CtW @ C + lam * torch.eye(A.shape[1]).to(A), CtW @ (Y - y))
-    return Layer(W, y - a @ W)
+    return OutputLayer(W, y - a @ W)
 
 
-class Layer(NamedTuple):
+class OutputLayer(NamedTuple):
     """An output layer: weights and intercept."""
 
     W: Tensor
@@ -105,14 +105,14 @@ def train(
     for step in range(max_iter):
         A, now = net(x), log_lambda.exp()
         if head is not None:  # plain
-            layer, loss = Layer(head.weight.T, head.bias), rmse(head(A), Y, w)[0]
+            layer, loss = OutputLayer(head.weight.T, head.bias), rmse(head(A), Y, w)[0]
         else:  # the layer is solved, and the loss compares its fit of true and permuted labels
             layer, loss = tikhonov(A, Y[:, :1], now, w, intercept), mlr(A, Y, now, w, intercept)
         with torch.no_grad():  # on rows that the layer has not seen
             error = float(rmse(layer(net(x_valid)), y_valid)[0])
         if error < best:
             best, best_step, frozen = error, step, copy.deepcopy(net)
-            kept = Layer(*(tensor.detach().clone() for tensor in layer))
+            kept = OutputLayer(*(tensor.detach().clone() for tensor in layer))
         losses, lambdas = [*losses, float(loss.detach())], [*lambdas, float(now.detach())]
         optimizer.zero_grad()
         loss.backward()

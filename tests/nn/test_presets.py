@@ -9,7 +9,7 @@ from adacap.architectures import Architecture
 from adacap.exceptions import suggest
 from adacap.layers import Dense, Residual
 from adacap.nn import Backbone
-from adacap.nn.presets import ARCHITECTURES, PRESETS, SCHEMES, ArchitectureSpec
+from adacap.nn.presets import ARCHITECTURES, PRESET_SCHEMES, PRESETS, ArchitectureSpec
 
 # name: backbone, blocks, width, iterations, epochs, batch size, max lr, seconds
 TABLE = {
@@ -34,10 +34,10 @@ def test_no_other_row():
 
 
 def test_each_row_under_each_scheme():
-    assert SCHEMES == ("adacap", "tikhonov", "plain")
+    assert PRESET_SCHEMES == ("adacap", "tikhonov", "plain")
     assert len(PRESETS) == 24
     for name, spec in ARCHITECTURES.items():
-        for preset, scheme in ((name, "plain"), *((f"{s}-{name}", s) for s in SCHEMES[:2])):
+        for preset, scheme in ((name, "plain"), *((f"{s}-{name}", s) for s in PRESET_SCHEMES[:2])):
             assert PRESETS[preset].architecture is spec
             assert PRESETS[preset].scheme == scheme
 

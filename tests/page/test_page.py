@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adacap.page import Column, Page, Table
+from adacap.page import Page, PageColumn, PageTable
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 SCROLLS = "document.documentElement.scrollWidth > window.innerWidth"
@@ -17,10 +17,10 @@ def make_page(*, chart: bool = False) -> Page:
     section = page.section(f"Part {HOSTILE}").text(f"Prose {HOSTILE}").note(HOSTILE)
     section.facts({HOSTILE: HOSTILE, "rows": 3})
     columns = [
-        Column("name"),
-        Column("kind", filter=True),
-        Column("error", "number", 2, help="less is better"),
-        Column("remark", "long"),
+        PageColumn("name"),
+        PageColumn("kind", filter=True),
+        PageColumn("error", "number", 2, help="less is better"),
+        PageColumn("remark", "long"),
     ]
     rows = [
         (HOSTILE, "tree", 10.0, "long " * 40),
@@ -89,7 +89,7 @@ def test_section_names_are_unique_and_plain() -> None:
 def test_misuse_is_named() -> None:
     page = Page("t")
     with pytest.raises(ValueError, match="Row 0 of the table has 1 values for 2 columns"):
-        Table([Column("a"), Column("b")], [("x",)])
+        PageTable([PageColumn("a"), PageColumn("b")], [("x",)])
     with pytest.raises(ValueError, match="made of a-z, 0-9 and -, got 'A b'"):
         page.data("A b", 1)
     page.data("a", 1)
@@ -104,17 +104,17 @@ def test_misuse_is_named() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "text"),
     [
-        (Column("c", "number", 3), 1.23456, "1.235"),
-        (Column("c", "number"), 123456.0, "123,456"),
-        (Column("c", "number"), -0.25, "−0.25"),
-        (Column("c", "number"), 3.5e12, "3.5e+12"),
-        (Column("c", "number", suffix=" %"), 12, "12 %"),
-        (Column("c"), None, "–"),
-        (Column("c", "number"), float("nan"), "–"),
-        (Column("c"), True, "True"),
+        (PageColumn("c", "number", 3), 1.23456, "1.235"),
+        (PageColumn("c", "number"), 123456.0, "123,456"),
+        (PageColumn("c", "number"), -0.25, "−0.25"),
+        (PageColumn("c", "number"), 3.5e12, "3.5e+12"),
+        (PageColumn("c", "number", suffix=" %"), 12, "12 %"),
+        (PageColumn("c"), None, "–"),
+        (PageColumn("c", "number"), float("nan"), "–"),
+        (PageColumn("c"), True, "True"),
     ],
 )
-def test_values_as_text(column: Column, value: object, text: str) -> None:
+def test_values_as_text(column: PageColumn, value: object, text: str) -> None:
     assert column.show(value) == text
 
 

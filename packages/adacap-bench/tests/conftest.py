@@ -10,7 +10,7 @@ import pytest
 import adacap
 import adacap_bench
 from adacap_bench import methods
-from adacap_bench.datasets import Table, Task
+from adacap_bench.datasets import Task, TaskTable
 from adacap_bench.plugins import Plugin, load_plugin
 from adacap_bench.store import Store
 
@@ -58,7 +58,7 @@ def adacap_task(name: str, kind: str) -> Task:
 def make_table():
     """Maker of tables with a numeric, a text and a constant column."""
 
-    def make(n_rows: int = 50, kind: str = "regression", seed: int = 0) -> Table:
+    def make(n_rows: int = 50, kind: str = "regression", seed: int = 0) -> TaskTable:
         rng = np.random.default_rng(seed)
         size = rng.normal(3.0, 2.0, n_rows)
         X = pd.DataFrame(
@@ -67,7 +67,7 @@ def make_table():
         y = 5.0 * size + 10.0 if kind == "regression" else (size > 3.0).astype(np.int64)
         if kind == "multiclass":
             y = rng.integers(0, 3, n_rows)
-        return Table(Task("toy", "Toy", kind), X, y)
+        return TaskTable(Task("toy", "Toy", kind), X, y)
 
     return make
 

@@ -81,10 +81,10 @@ def test_a_module_that_moved_keeps_the_hashes_of_its_methods():
     """Stores hold results of methods by these texts; a move must not make them run again."""
     from adacap.comparison.adapters import FeasibleNuSVC
     from adacap_bench.methods.adapters import FastaiRegressor, Quiet
-    from adacap_bench.reproduce.figure import Figure
+    from adacap_bench.reproduce.figure import Panel
 
     assert describe(FeasibleNuSVC()) == "adacap.bench.methods.feasible.FeasibleNuSVC(nu=0.5)"
     assert describe_function(Quiet) == "adacap.bench.methods.quiet.Quiet"
     fastai = "adacap.bench.methods.fastai_learner.FastaiRegressor"
     assert describe_function(FastaiRegressor) == fastai
-    assert describe_function(Figure) == "adacap.reproduce.figure.Figure"
+    assert describe_function(Panel) == "adacap.reproduce.figure.Panel"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adacap_bench.markdown import place, placed, table_lines
+from adacap_bench.markdown import markdown_lines, place, placed
 
 MARKS = "<!-- t: begin -->", "<!-- t: end -->"
 
@@ -12,15 +12,15 @@ MARKS = "<!-- t: begin -->", "<!-- t: end -->"
     [("", "|---|---|---|"), ("lr", "|:--|--:|--:|"), ("rl-r", "|--:|:--|---|")],
 )
 def test_columns_are_aligned_by_letters(aligned, expected):
-    assert list(table_lines("abc", [], aligned)) == ["| a | b | c |", expected]
+    assert list(markdown_lines("abc", [], aligned)) == ["| a | b | c |", expected]
 
 
 def test_a_bar_does_not_end_a_cell():
-    assert list(table_lines(["a"], [["x|y"], [r"x\|y"]]))[2:] == [r"| x\|y |", r"| x\|y |"]
+    assert list(markdown_lines(["a"], [["x|y"], [r"x\|y"]]))[2:] == [r"| x\|y |", r"| x\|y |"]
 
 
 def test_lines_come_with_their_rows():
-    lines = table_lines(["n"], ([1 / n] for n in (1, 0)))
+    lines = markdown_lines(["n"], ([1 / n] for n in (1, 0)))
     assert [next(lines) for _ in range(3)] == ["| n |", "|---|", "| 1.0 |"]
     with pytest.raises(ZeroDivisionError):
         next(lines)

@@ -10,7 +10,7 @@ from adacap_bench.datasets import Task, find_task, load_table
 from adacap_bench.methods import Method, find_method
 from adacap_bench.plan import Tables, make_plan
 from adacap_bench.plugins import Plugin
-from adacap_bench.settings import Settings
+from adacap_bench.settings import RunSettings
 
 EVERY = {"regression", "binary", "multiclass"}
 
@@ -105,19 +105,19 @@ def test_the_last_table_is_kept():
 
 
 def test_the_hash_is_the_same_for_the_same():
-    one = Settings().hash(method(), task("a", 5))
-    assert one == Settings().hash(method(), task("a", 5))
+    one = RunSettings().hash(method(), task("a", 5))
+    assert one == RunSettings().hash(method(), task("a", 5))
 
 
 def test_the_seed_of_a_method_is_not_a_setting():
     forest = find_method("rf")
-    assert "random_state=0" in Settings()._method(forest, "regression")
+    assert "random_state=0" in RunSettings()._method(forest, "regression")
 
 
 def test_threads_are_not_a_setting(monkeypatch):
-    one = Settings().hash(find_method("rf"), task("a", 5))
+    one = RunSettings().hash(find_method("rf"), task("a", 5))
     monkeypatch.setenv("ADACAP_THREADS", "7")
-    assert Settings().hash(find_method("rf"), task("a", 5)) == one
+    assert RunSettings().hash(find_method("rf"), task("a", 5)) == one
 
 
 @pytest.mark.parametrize(
@@ -128,32 +128,33 @@ def test_threads_are_not_a_setting(monkeypatch):
 def test_the_hash_sees_how_a_task_is_read(change):
     before = task("a", 5)
     after = dataclasses.replace(before, **change)
-    assert Settings().hash(method(), before) != Settings().hash(method(), after)
+    assert RunSettings().hash(method(), before) != RunSettings().hash(method(), after)
 
 
 def test_the_hash_sees_the_parameters():
-    assert Settings().hash(method(), task("a", 5)) != Settings().hash(method(alpha=2), task("a", 5))
+    settings, one = RunSettings(), task("a", 5)
+    assert settings.hash(method(), one) != RunSettings().hash(method(alpha=2), one)
 
 
 def test_the_hash_sees_the_version(monkeypatch):
-    before = Settings().hash(method(), task("a", 5))
+    before = RunSettings().hash(method(), task("a", 5))
     monkeypatch.setattr("adacap_bench.settings.__version__", "99")
-    assert Settings().hash(method(), task("a", 5)) != before
+    assert RunSettings().hash(method(), task("a", 5)) != before
 
 
 def test_raw_targets_are_another_setting_only_where_there_is_a_transform():
     plain, logged = task("a", 5), dataclasses.replace(task("a", 5), transform="log")
-    assert Settings(True).hash(method(), plain) == Settings(False).hash(method(), plain)
-    assert Settings(True).hash(method(), logged) != Settings(False).hash(method(), logged)
+    assert RunSettings(True).hash(method(), plain) == RunSettings(False).hash(method(), plain)
+    assert RunSettings(True).hash(method(), logged) != RunSettings(False).hash(method(), logged)
 
 
 def test_the_hash_sees_the_content_of_a_users_file(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("a,b\n" + "1,2\n" * 20)
-    before = Settings().hash(method(), find_task(str(path)))
-    assert Settings().hash(method(), find_task(str(path))) == before
+    before = RunSettings().hash(method(), find_task(str(path)))
+    assert RunSettings().hash(method(), find_task(str(path))) == before
     path.write_text("a,b\n" + "1,3\n" * 20)
-    assert Settings().hash(method(), find_task(str(path))) != before
+    assert RunSettings().hash(method(), find_task(str(path))) != before
 
 
 def test_the_hash_sees_the_source_of_a_plugin_for_its_own_methods_only():
@@ -161,10 +162,12 @@ def test_the_hash_sees_the_source_of_a_plugin_for_its_own_methods_only():
         "from adacap_bench.methods import Method, register\n"
         "register(Method('own', 'Peer', {'regression'}, lambda kind, seed: kind))\n"
     )
-    first = Settings(plugins=[Plugin("p.py", source)])
+    first = RunSettings(plugins=[Plugin("p.py", source)])
     own = find_method("own")
     hashes = first.hash(own, task("a", 5)), first.hash(method(), task("a", 5))
-    second = Settings(plugins=[Plugin("p.py", source.replace("register(M", "# new\nregister(M"))])
+    second = RunSettings(
+        plugins=[Plugin("p.py", source.replace("register(M", "# new\nregister(M"))]
+    )
     assert second.hash(own, task("a", 5)) != hashes[0]
     assert second.hash(method(), task("a", 5)) == hashes[1]
 
@@ -174,4 +177,4 @@ def test_a_method_that_cannot_be_built_still_has_a_hash():
         raise RuntimeError("no")
 
     broken = Method("broken", "Linear", EVERY, build)
-    assert Settings().hash(broken, task("a", 5)) != Settings().hash(method(), task("a", 5))
+    assert RunSettings().hash(broken, task("a", 5)) != RunSettings().hash(method(), task("a", 5))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adacap_bench.datasets import Table, Task, load_table
+from adacap_bench.datasets import Task, TaskTable, load_table
 from adacap_bench.split import SplitError, make_split, split_rows
 
 
@@ -49,7 +49,7 @@ def test_test_rows_teach_nothing(make_table):
     X.loc[test[1:], "size"] += 1e6
     X.loc[test[1:], "colour"] = "green"
     y[test[1:]] *= -100
-    one, other = make_split(table, 0), make_split(Table(table.task, X, y), 0)
+    one, other = make_split(table, 0), make_split(TaskTable(table.task, X, y), 0)
     np.testing.assert_array_equal(one.X_train, other.X_train)
     np.testing.assert_array_equal(one.y_train, other.y_train)
     np.testing.assert_array_equal(one.X_test[0], other.X_test[0])
@@ -66,7 +66,7 @@ def test_the_target_keeps_its_scale_between_parts(make_table):
 
 def test_a_constant_target_is_centred(make_table):
     table = make_table()
-    split = make_split(Table(table.task, table.X, np.full(50, 7.0)), 0)
+    split = make_split(TaskTable(table.task, table.X, np.full(50, 7.0)), 0)
     assert not split.y_train.any()
 
 
@@ -82,7 +82,7 @@ def test_classes_stay_codes(make_table, kind, n_classes):
 
 def test_a_table_without_usable_column_is_named():
     X = pd.DataFrame({"constant": np.ones(20), "name": [f"person {k}" for k in range(20)]})
-    table = Table(Task("empty", "Empty", "regression"), X, np.arange(20.0))
+    table = TaskTable(Task("empty", "Empty", "regression"), X, np.arange(20.0))
     with pytest.raises(SplitError, match="no column of task 'empty': all 2 are constant"):
         make_split(table, 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from adacap_bench import tables
 from adacap_bench.metrics import MissingCellsError, from_frame
-from adacap_bench.tables import Column, TextTable
+from adacap_bench.tables import TextColumn, TextTable
 
 STORED = Path(__file__).parent / "tables" / "three_by_four.csv"
 
@@ -146,7 +146,7 @@ def test_failures(frame: pd.DataFrame) -> None:
 HOSTILE = TextTable(
     "hostile",
     "50 % of a_b",
-    (Column("name|x"), Column("R² ±", 2, "max")),
+    (TextColumn("name|x"), TextColumn("R² ±", 2, "max")),
     (("<script>|*_&\n{x}", 0.5), ("plain", math.nan), ("other", 0.504)),
     ("† a note",),
 )
@@ -176,7 +176,7 @@ def test_latex_escapes() -> None:
 def test_csv_keeps_full_numbers() -> None:
     rows = list(csv.reader(io.StringIO(HOSTILE.to_csv())))
     assert rows[1:] == [["<script>|*_&\n{x}", "0.5"], ["plain", ""], ["other", "0.504"]]
-    shares = TextTable("t", "", (Column("P90 %", 1, factor=100),), ((0.25,),))
+    shares = TextTable("t", "", (TextColumn("P90 %", 1, factor=100),), ((0.25,),))
     assert shares.to_csv() == "P90\n0.25\n"
 
 

@@ -61,14 +61,14 @@ _NEIGHBOURS = {
 }
 _TOO_ROUGH = ": too rough an estimate to tell which is better"
 
-Task = Literal["auto", "regression", "classification"]
+TaskChoice = Literal["auto", "regression", "classification"]
 
 
 def advise(
     X: Any,
     y: Any,
     *,
-    task: Task = "auto",
+    task: TaskChoice = "auto",
     groups: Any = None,
     time: Any = None,
     random_state: int = 0,

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap._typing import Array
+from adacap._typing import Array, Index
 from adacap.cli.common import UsageError
 from adacap.exceptions import suggest
 
@@ -21,7 +20,6 @@ __all__ = [
     "repeated_rows", "split",
 ]  # fmt: skip
 
-Index = npt.NDArray[np.intp]
 _PRESETS_TOO = ("nets",)  # as a preset, a bag of nets that is not blended
 TRANSFORMS = ("none", "log", "yeo-johnson", "auto")
 

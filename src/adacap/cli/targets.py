@@ -19,7 +19,7 @@ from adacap.tables.targets import are_whole, id_or_free_text, what_is_held
 
 __all__ = ["TASKS", "Target", "read_class_weight", "read_target"]
 
-Task = Literal["regression", "classification"]
+TaskName = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 
 pa = need_arrow()
@@ -33,7 +33,7 @@ class Target(NamedTuple):
     """
 
     names: list[str]
-    task: Task
+    task: TaskName
     y: npt.NDArray[Any]
     known: npt.NDArray[np.bool_]
     why: str
@@ -169,7 +169,7 @@ def _refuse_constant(name: str, values: npt.NDArray[Any]) -> None:
         )
 
 
-def _find_task(values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
+def _find_task(values: npt.NDArray[Any], task: str) -> tuple[TaskName, str]:
     """Task from what the target holds: text, two values or few whole numbers are classes."""
     if task != "auto":
         return ("regression" if task == "regression" else "classification"), "set by --task"
@@ -177,7 +177,7 @@ def _find_task(values: npt.NDArray[Any], task: str) -> tuple[Task, str]:
     return held.task, held.why("--task {task}", is_always=False)
 
 
-def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -> None:
+def _refuse_id(name: str, values: npt.NDArray[Any], task: TaskName, is_said: bool) -> None:
     n_rows, distinct = len(values), np.unique(values)
     if n_rows < _FEW_ROWS:
         return
@@ -195,7 +195,7 @@ def _refuse_id(name: str, values: npt.NDArray[Any], task: Task, is_said: bool) -
         )
 
 
-def _of_task(name: str, values: npt.NDArray[Any], task: Task) -> npt.NDArray[Any]:
+def _of_task(name: str, values: npt.NDArray[Any], task: TaskName) -> npt.NDArray[Any]:
     if task == "classification":
         is_float = values.dtype.kind == "f"
         return values.astype(np.int64) if is_float and are_whole(values) else values

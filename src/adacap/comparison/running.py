@@ -117,11 +117,11 @@ def take_rows(X: Any, rows: Index) -> Any:
 
 
 METRICS = {"regression": ("rmse", "r2"), "classification": ("accuracy", "auc")}
-Method: TypeAlias = Any  # an estimator, or a function of a seed that makes one
+Contender: TypeAlias = Any  # an estimator, or a function of a seed that makes one
 
 
 def compare(
-    methods: Mapping[str, Method],
+    methods: Mapping[str, Contender],
     X: Any,
     y: Any,
     *,
@@ -253,7 +253,7 @@ class _Part:
 
 
 def _add_scores(
-    found: Comparison, name: str, method: Method, part: _Part, seed: int, is_first: bool
+    found: Comparison, name: str, method: Contender, part: _Part, seed: int, is_first: bool
 ) -> None:
     start = perf_counter()
     try:
@@ -267,15 +267,15 @@ def _add_scores(
     found.add(name, scores, perf_counter() - start)
 
 
-def _built(method: Method, seed: int) -> Any:
+def _built(method: Contender, seed: int) -> Any:
     return clone(method) if hasattr(method, "fit") else method(seed)
 
 
-def _task_of(method: Method) -> str:
+def _task_of(method: Contender) -> str:
     return "classification" if is_classifier(_built(method, 0)) else "regression"
 
 
-def _check_groups(methods: Mapping[str, Method], dependence: Dependence) -> None:
+def _check_groups(methods: Mapping[str, Contender], dependence: Dependence) -> None:
     """Refuse two groups where one that is left has to be divided again."""
     if dependence.n_groups != 2:
         return
@@ -287,7 +287,7 @@ def _check_groups(methods: Mapping[str, Method], dependence: Dependence) -> None
         )
 
 
-def _check(methods: Mapping[str, Method], y: Array, n_splits: int) -> None:
+def _check(methods: Mapping[str, Contender], y: Array, n_splits: int) -> None:
     if not isinstance(methods, Mapping):
         raise TypeError(
             f"methods must be a dict of names and estimators, got {methods!r}. "

@@ -16,9 +16,9 @@ from adacap.layers import Layer
 from adacap.nn.adapter import Stacked, built_from
 from adacap.nn.modules import Backbone
 
-__all__ = ["BackboneSpec", "Factory", "one_or_each"]
+__all__ = ["BackboneSpec", "ModuleFactory", "one_or_each"]
 
-Factory = Callable[[Any], nn.Module]
+ModuleFactory = Callable[[Any], nn.Module]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class BackboneSpec:
     @classmethod
     def resolve(
         cls,
-        architecture: str | Architecture | Factory,
+        architecture: str | Architecture | ModuleFactory,
         *,
         width: int,
         depth: int | None = None,
@@ -78,7 +78,7 @@ class BackboneSpec:
         return self.architecture.layers(shape[0], width=self.width, depth=self.depth)
 
     def build(
-        self, shape: tuple[int, ...], seeds: Sequence[int], factory: Factory | None = None
+        self, shape: tuple[int, ...], seeds: Sequence[int], factory: ModuleFactory | None = None
     ) -> Backbone | Stacked:
         """One net per seed as one module in float32; ``factory`` is the user's function, if any."""
         if self.architecture is None:
@@ -88,7 +88,7 @@ class BackboneSpec:
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         return Backbone(self.layers(shape), k=len(seeds), generators=generators).float()
 
-    def build_own(self, shape: tuple[int, ...], factory: Factory | None) -> nn.Module:
+    def build_own(self, shape: tuple[int, ...], factory: ModuleFactory | None) -> nn.Module:
         """A net of the user's."""
         if factory is None:
             raise ValueError(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSIFIER", "CONSTRAINTS", "MLR_CLASSIFIER", "MLR_CONSTRAINTS", "REGRESSOR", "Constraint",
-    "Kind", "check_parameters",
+    "ValueKind", "check_parameters",
 ]  # fmt: skip
 
 # --------------------------------------------------------------------------- kinds of values
@@ -39,7 +39,7 @@ _SURELY_MEANT = 0.7  # similarity of a member's name; "catboost" is 0.6 of one
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """One kind of value: its name in an error, and how to recognise it."""
 
     text: str
@@ -81,22 +81,22 @@ def _is_penalty(value: Any) -> bool:
     return _is_real(value) and 1e-30 <= value <= 1e30  # which float32 holds with its square root
 
 
-def _integer(least: int) -> Kind:
-    return Kind(f"an integer of at least {least}", lambda v: _is_int(v) and v >= least)
+def _integer(least: int) -> ValueKind:
+    return ValueKind(f"an integer of at least {least}", lambda v: _is_int(v) and v >= least)
 
 
-def _name(*names: str) -> Kind:
-    return Kind("", lambda v: isinstance(v, str) and v in names, names)
+def _name(*names: str) -> ValueKind:
+    return ValueKind("", lambda v: isinstance(v, str) and v in names, names)
 
 
-def _listing(kind: str, test: Callable[[Any], bool], least: int = 1) -> Kind:
+def _listing(kind: str, test: Callable[[Any], bool], least: int = 1) -> ValueKind:
     def fits(value: Any) -> bool:
         many = isinstance(value, list | tuple) or (
             isinstance(value, np.ndarray) and value.ndim == 1
         )
         return many and len(value) >= least and all(test(item) for item in value)
 
-    return Kind(kind, fits)
+    return ValueKind(kind, fits)
 
 
 def _is_architecture(value: Any) -> bool:
@@ -216,12 +216,12 @@ def _is_options(value: Any) -> bool:
 
 
 AUTO = _name("auto")
-NONE = Kind("None", lambda v: v is None)
-BOOL = Kind("True or False", lambda v: isinstance(v, bool | np.bool_))
-SHARE = Kind("a number in [0, 1)", lambda v: _is_real(v) and 0 <= v < 1)
-POSITIVE = Kind("a positive number", _is_positive)
-NOT_NEGATIVE = Kind("a number of at least 0", lambda v: _is_real(v) and 0 <= v < inf)
-SEED = Kind(
+NONE = ValueKind("None", lambda v: v is None)
+BOOL = ValueKind("True or False", lambda v: isinstance(v, bool | np.bool_))
+SHARE = ValueKind("a number in [0, 1)", lambda v: _is_real(v) and 0 <= v < 1)
+POSITIVE = ValueKind("a positive number", _is_positive)
+NOT_NEGATIVE = ValueKind("a number of at least 0", lambda v: _is_real(v) and 0 <= v < inf)
+SEED = ValueKind(
     "an integer of at least 0, a numpy Generator or a numpy RandomState",
     lambda v: (_is_int(v) and v >= 0) or isinstance(v, np.random.Generator | np.random.RandomState),
 )
@@ -233,7 +233,7 @@ SEED = Kind(
 class Constraint:
     """What a parameter accepts: any of some kinds."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueKind, ...]
     default: Any
     since: str = "0.1"  # version that brought the parameter
 
@@ -280,17 +280,17 @@ CONSTRAINTS: dict[str, Constraint] = {
         (
             AUTO,
             _name(*QUALITIES, "nets"),
-            Kind("a list of members", _is_members, why_not=_why_no_members),
+            ValueKind("a list of members", _is_members, why_not=_why_no_members),
         ),
         "auto",
     ),
     "architecture": Constraint(
         (
             AUTO,
-            Kind("one of {names}", _is_architecture, BACKBONES),
-            Kind("an Architecture", lambda v: isinstance(v, Architecture)),
+            ValueKind("one of {names}", _is_architecture, BACKBONES),
+            ValueKind("an Architecture", lambda v: isinstance(v, Architecture)),
             _listing("a list of these", _is_architecture),
-            Kind("a function d_in -> nn.Module", _builds_modules),
+            ValueKind("a function d_in -> nn.Module", _builds_modules),
         ),
         "auto",
     ),
@@ -301,22 +301,22 @@ CONSTRAINTS: dict[str, Constraint] = {
     "preprocessing": Constraint(
         (
             _name(*POLICY_NAMES),
-            Kind("a dict of options of TableEncoder such as {names}", _is_options, OPTIONS),
+            ValueKind("a dict of options of TableEncoder such as {names}", _is_options, OPTIONS),
         ),
         "default",
     ),
     "validation": Constraint((AUTO, _name("folds"), SHARE), "auto"),
     "calibration_fraction": Constraint((SHARE,), 0.0),
     "max_iter": Constraint(
-        (AUTO, _integer(1), Kind("text such as '20 epochs'", _is_epochs)), "auto"
+        (AUTO, _integer(1), ValueKind("text such as '20 epochs'", _is_epochs)), "auto"
     ),
     "max_lr": Constraint((AUTO, POSITIVE), "auto"),
     "batch_size": Constraint((AUTO, _integer(1)), "auto"),
     "optimizer": Constraint(
         (
-            Kind("an optimizer of torch such as {names}", _is_optimizer, _optimizers),
-            Kind("a function (param_groups, lr=...) -> Optimizer", _is_function),
-            Kind(
+            ValueKind("an optimizer of torch such as {names}", _is_optimizer, _optimizers),
+            ValueKind("a function (param_groups, lr=...) -> Optimizer", _is_function),
+            ValueKind(
                 "a pair (optimizer, scheduler)",
                 _is_pair,
                 _schedulers,
@@ -328,24 +328,25 @@ CONSTRAINTS: dict[str, Constraint] = {
     "weight_decay": Constraint((AUTO, NOT_NEGATIVE), "auto"),
     "refit": Constraint((AUTO, _name("net", "head", "none")), "auto"),
     "n_permutations": Constraint(
-        (Kind("an integer of at least 1 (scheme='tikhonov' is without)", _integer(1).test),), 16
+        (ValueKind("an integer of at least 1 (scheme='tikhonov' is without)", _integer(1).test),),
+        16,
     ),
     "lambda_init": Constraint(
         (
             AUTO,
             _name("max_sensitivity", "published"),
-            Kind("a positive number from 1e-30 to 1e30", _is_penalty),
+            ValueKind("a positive number from 1e-30 to 1e30", _is_penalty),
             _listing("a sequence of at least 2 of these", _is_penalty, 2),
         ),
         "auto",
     ),
     "fit_intercept": Constraint((BOOL,), True),
     "time_limit": Constraint(
-        (NONE, Kind("a positive number of seconds", lambda v: _is_real(v) and v > 0)), None
+        (NONE, ValueKind("a positive number of seconds", lambda v: _is_real(v) and v > 0)), None
     ),
     "warm_start": Constraint((BOOL,), False),
     "device": Constraint(
-        (NONE, Kind("the name of a torch device such as 'cpu' or 'cuda'", _is_device)), None
+        (NONE, ValueKind("the name of a torch device such as 'cpu' or 'cuda'", _is_device)), None
     ),
     "random_state": Constraint((NONE, SEED), None),
     "callbacks": Constraint(
@@ -381,7 +382,7 @@ CLASSIFIER: dict[str, Constraint] = {
     "validation": Constraint(
         (
             *CONSTRAINTS["validation"].kinds,
-            Kind(
+            ValueKind(
                 "a pair of one of these and what makes an iteration the best: 'loss', 'auc' or "
                 "'r2'",
                 _is_validation_pair,
@@ -391,7 +392,7 @@ CLASSIFIER: dict[str, Constraint] = {
     ),
     "calibration_fraction": Constraint((SHARE, NONE), 0.0),
     "class_weight": Constraint(
-        (NONE, _name("balanced"), Kind("a dict from class to weight", _is_class_weight)), None
+        (NONE, _name("balanced"), ValueKind("a dict from class to weight", _is_class_weight)), None
     ),
 }
 """Parameters of :class:`AdaCapClassifier`."""

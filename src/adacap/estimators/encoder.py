@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Matrix
 from adacap.estimators.targets import ClassCodec, RegressionCodec
 from adacap.exceptions import suggest
-from adacap.tables.encoder import OPTIONS, POLICY_NAMES, Encoder, Matrix
+from adacap.tables.encoder import OPTIONS, POLICY_NAMES, Encoder
 from adacap.tables.matching import cells_by_plan
 from adacap.tables.plan import Cells, ColumnPlan, TargetMean
 from adacap.tables.policies import POLICIES, Rules, Weights, cross_fit, moments

@@ -15,7 +15,7 @@ from adacap.checkpoint import Checkpoint
 from adacap.core.lambda_init import initial_lambda
 from adacap.core.mlr import MLRForm
 from adacap.core.permutation import draw_permutations, stack_labels
-from adacap.estimators.backbone import BackboneSpec, Factory
+from adacap.estimators.backbone import BackboneSpec, ModuleFactory
 from adacap.estimators.bag import FittedMember, Group, encoded, gather, regroup
 from adacap.estimators.held_out import MOST_REFIT, Rows, held_out, outputs_of, solve_rows
 from adacap.estimators.inputs import grids_of
@@ -47,7 +47,7 @@ class Recipe:
     """Everything that fixes how one member is trained, apart from its rows and seed."""
 
     backbone: BackboneSpec
-    factory: Factory | None
+    factory: ModuleFactory | None
     scheme: str
     loss: str  # of the targets, in which fits are reported
     score: str

@@ -22,6 +22,7 @@ from adacap._typing import Floats
 from adacap.estimators.adaptive import LearntWidths, learn_widths
 from adacap.estimators.bag import Bag, FittedMember
 from adacap.estimators.blending import Part, blend_module
+from adacap.estimators.blending.parts import FoldLayers
 from adacap.estimators.bounds import (
     Depends,
     Errors,
@@ -50,7 +51,6 @@ __all__ = [
     "fold_module", "fresh_errors", "interval", "later_errors", "quantiles", "scale_of_rows",
 ]  # fmt: skip
 
-FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
 LOO_INFLATION = 1.33
 """Errors on new rows over leave-one-out errors, measured by ``benchmarks/coverage.py --inflation``.
 

@@ -9,15 +9,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats, Index
-from adacap.explain.evaluating import Evaluator, Link, Matrix, cells_of, row_labels
+from adacap._typing import Floats, Index, Matrix
+from adacap.explain.evaluating import Evaluator, Link, cells_of, row_labels
 from adacap.nn.predictors import Blend, Frozen
 from adacap.predictors import Linear
 from adacap.text import table_lines
 
 __all__ = ["Explanation", "explain"]
 
-Method = Literal["auto", "exact", "permutation"]
+Algorithm = Literal["auto", "exact", "permutation"]
 
 _MOST_COLUMNS = 10  # to enumerate all coalitions of, unless asked to
 _MOST_EVALUATED = 400_000  # rows, by enumeration, unless asked to
@@ -126,7 +126,7 @@ def explain(
     X: Any,
     background: Any = None,
     *,
-    method: Method = "auto",
+    method: Algorithm = "auto",
     n_permutations: int = 200,
     max_background: int = 50,
     link: Link = "identity",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats, Index
+from adacap._typing import Floats, Index, Matrix
 from adacap.exceptions import suggest
-from adacap.explain.evaluating import Evaluator, Matrix, cells_of
+from adacap.explain.evaluating import Evaluator, cells_of
 from adacap.explain.interactions import Interaction, interactions
 from adacap.explain.sensitivity import sensitivity
 from adacap.text import table_lines

@@ -14,14 +14,13 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Matrix
 from adacap.estimators.inputs import read_input
 from adacap.estimators.predicting import chunked_outputs
 from adacap.estimators.targets import ClassCodec
 
-__all__ = ["Evaluator", "Link", "Matrix", "cells_of", "row_labels"]
+__all__ = ["Evaluator", "Link", "cells_of", "row_labels"]
 
-Matrix: TypeAlias = npt.NDArray[np.float32]
 Link: TypeAlias = Literal["identity", "logit"]
 
 

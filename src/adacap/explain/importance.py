@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Matrix
 from adacap.estimators.dependence import read_dependence
-from adacap.explain.evaluating import Evaluator, Matrix
+from adacap.explain.evaluating import Evaluator
 from adacap.text import plus_minus, table_lines
 
 __all__ = ["Importance", "permutation_importance"]

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from adacap._typing import Floats
-from adacap.explain.evaluating import Evaluator, Matrix
+from adacap._typing import Floats, Matrix
+from adacap.explain.evaluating import Evaluator
 
 __all__ = ["Interaction", "interactions"]
 

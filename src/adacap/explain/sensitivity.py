@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adacap._typing import Floats, Index
-from adacap.explain.evaluating import Evaluator, Matrix
+from adacap._typing import Floats, Index, Matrix
+from adacap.explain.evaluating import Evaluator
 
 __all__ = ["sensitivity", "shares_of"]
 

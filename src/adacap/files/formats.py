@@ -13,9 +13,9 @@ from adacap.files.errors import FileError, MissingFileError
 
 __all__ = ["Format", "find_format", "output_format"]
 
-Kind = Literal["text", "parquet", "arrow", "excel", "json", "zip"]
+FileKind = Literal["text", "parquet", "arrow", "excel", "json", "zip"]
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, FileKind] = {
     ".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".data": "text",
     ".parquet": "parquet", ".pq": "parquet",
     ".feather": "arrow", ".arrow": "arrow", ".ipc": "arrow",
@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json", ".zip": "zip",
 }  # fmt: skip
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-_STARTS: dict[bytes, Kind] = {b"PAR1": "parquet", b"ARRO": "arrow"}
+_STARTS: dict[bytes, FileKind] = {b"PAR1": "parquet", b"ARRO": "arrow"}
 _WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".feather", ".xlsx")
 _KINDS_WRITTEN = ("text", "parquet", "arrow", "excel")
 
@@ -32,7 +32,7 @@ _KINDS_WRITTEN = ("text", "parquet", "arrow", "excel")
 class Format:
     """Kind of a file, how it is packed, and the separator that its name promises."""
 
-    kind: Kind
+    kind: FileKind
     packing: str | None = None
     separator: str | None = None
 

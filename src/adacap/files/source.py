@@ -228,7 +228,7 @@ def _plain(column: Any, name: str, path: Any) -> Any:
 MOST_BYTES = 256 << 20  # of a sample in memory; training takes a few times as much
 _WHOLE_TEXT = 128 << 20  # bytes of a text file that is read at once
 
-Progress = Callable[[int, float], None]
+RowProgress = Callable[[int, float], None]
 
 
 class Sample(NamedTuple):
@@ -247,7 +247,7 @@ def sample_table(
     seed: int = 0,
     *,
     most_bytes: int = MOST_BYTES,
-    progress: Progress | None = None,
+    progress: RowProgress | None = None,
 ) -> Sample:
     """All rows of a table, or where they are too many a uniform sample of them.
 
@@ -292,7 +292,7 @@ def draw_rows(
     seed: int,
     *,
     most_bytes: int = MOST_BYTES,
-    progress: Progress | None = None,
+    progress: RowProgress | None = None,
 ) -> Sample:
     """Uniform sample without replacement of rows that come in batches of unknown number.
 

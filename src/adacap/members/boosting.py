@@ -21,7 +21,7 @@ from adacap.predictors import SymmetricTrees
 
 __all__ = ["BoostingSettings", "Questions", "fit_boosting"]
 
-Numbers = npt.NDArray[np.floating]
+AnyFloats = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Questions(NamedTuple):
         return cls(column, threshold, (x[:, column] > threshold).to(x.dtype))
 
 
-def _thresholds(values: Numbers, most: int) -> Numbers:
+def _thresholds(values: AnyFloats, most: int) -> AnyFloats:
     different = np.unique(values)
-    between: Numbers = (different[1:] + different[:-1]) / 2
+    between: AnyFloats = (different[1:] + different[:-1]) / 2
     if len(between) <= most:
         return between
     wanted = np.quantile(values, np.linspace(0, 1, most + 2)[1:-1], method="nearest")
     places = np.searchsorted(different, wanted).clip(0, len(between) - 1)
-    found: Numbers = between[np.unique(places)]
+    found: AnyFloats = between[np.unique(places)]
     return found
 
 

@@ -15,9 +15,9 @@ from adacap.modelfile.nets import NetGroup
 from adacap.modelfile.predictors import PredictorGroup
 from adacap.predictors import PREDICTOR_TYPES
 
-__all__ = ["Group", "Weighed", "check_blend"]
+__all__ = ["StoredGroup", "Weighed", "check_blend"]
 
-Group: TypeAlias = NetGroup | PredictorGroup
+StoredGroup: TypeAlias = NetGroup | PredictorGroup
 
 _MOST_TIMES = 1e6  # that a member counts; weights of a blend are near 1
 
@@ -30,7 +30,9 @@ class Weighed(NamedTuple):
     groups: tuple[int, ...]
 
 
-def check_blend(model: Json, groups: Sequence[Group], settings: Settings) -> tuple[Weighed, ...]:
+def check_blend(
+    model: Json, groups: Sequence[StoredGroup], settings: Settings
+) -> tuple[Weighed, ...]:
     """Members of a blend, checked against groups and settings; nets alone are one member."""
     parts: list[Json] = model["blend"]
     _check_shares(parts, settings)

@@ -31,7 +31,7 @@ from adacap.modelfile.archive import (
     require,
     shown,
 )
-from adacap.modelfile.blends import Group, Weighed, check_blend
+from adacap.modelfile.blends import StoredGroup, Weighed, check_blend
 from adacap.modelfile.evidence import (
     WIDTHS_PREFIX,
     Readings,
@@ -46,7 +46,7 @@ from adacap.modelfile.schema import check, parse
 from adacap.modelfile.signing import Key, check_signature
 from adacap.predictors import Forest
 from adacap.tables.encoder import Encoder
-from adacap.tables.plan import Cells, ColumnPlan, Part
+from adacap.tables.plan import Cells, ColumnPart, ColumnPlan
 from adacap.tables.words import Words
 
 __all__ = ["Classes", "ModelFile", "Numbers", "loading", "read_model"]
@@ -99,7 +99,7 @@ class ModelFile:
     settings: Settings
     encoder: Encoder
     targets: Numbers | Classes
-    groups: tuple[Group, ...]
+    groups: tuple[StoredGroup, ...]
     parts: tuple[Weighed, ...]  # one for nets alone
     readings: Readings | None  # of a blend
     capacity: Tensors
@@ -252,11 +252,13 @@ def _shape(model: Json, encoder: Encoder) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _groups(model: Json, left: Tensors, shape: tuple[int, ...], n_out: int) -> tuple[Group, ...]:
+def _groups(
+    model: Json, left: Tensors, shape: tuple[int, ...], n_out: int
+) -> tuple[StoredGroup, ...]:
     """Groups of the members, whose tensors are taken out of ``left``."""
     members: list[Json] = model["members"]
     require(len(members) > 0 or len(model["blend"]) > 0, "it has no members.")
-    found: list[Group] = []
+    found: list[StoredGroup] = []
     for g, group in enumerate(model["groups"]):
         own = [member for member in members if member["group"] == g]
         is_whole = sorted(member["index"] for member in own) == list(range(len(own)))
@@ -375,7 +377,7 @@ def _is_finite(plan: ColumnPlan) -> bool:
     return centres and scales and all(map(_is_sound, plan.parts))
 
 
-def _is_sound(part: Part) -> bool:
+def _is_sound(part: ColumnPart) -> bool:
     own = {field.name: getattr(part, field.name) for field in fields(part)}
     for name, value in own.items():
         least = math.ulp(0.0) if name in _POSITIVE else _LEAST.get(name, -math.inf)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from adacap.architectures import Architecture, describe, restore
 from adacap.encodings import FittedEncoding
-from adacap.estimators.backbone import BackboneSpec, Factory
+from adacap.estimators.backbone import BackboneSpec, ModuleFactory
 from adacap.estimators.bag import Group
 from adacap.estimators.fitting import probe
 from adacap.modelfile.archive import Json, Tensors, refuse, refusing, require
@@ -82,7 +82,7 @@ class NetsInFile:
         stored: Tensors,
         head: Json,
         seeds: Sequence[int],
-        architecture: Factory | None,
+        architecture: ModuleFactory | None,
         device: torch.device,
         encoding: FittedEncoding | None = None,
     ) -> tuple[Group, BackboneSpec]:
@@ -118,7 +118,7 @@ class NetsInFile:
         description: Json,
         spec: BackboneSpec,
         seeds: Sequence[int],
-        architecture: Factory | None,
+        architecture: ModuleFactory | None,
     ) -> Backbone | Stacked:
         if architecture is not None:
             with refusing(f"architecture fails to build a network for {self.shape}", Exception):
@@ -183,7 +183,7 @@ def _tensors(arrays: Tensors, prefix: str) -> dict[str, Tensor]:
     }
 
 
-def _spec(description: Json, architecture: Factory | None) -> BackboneSpec:
+def _spec(description: Json, architecture: ModuleFactory | None) -> BackboneSpec:
     """Backbone of a group; for a user's function, with the name of the one given now."""
     if architecture is not None:
         return BackboneSpec.resolve(architecture, width=1)

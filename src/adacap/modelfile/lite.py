@@ -19,7 +19,7 @@ from adacap.estimators.bounds import (
     interval_of,
     quantiles_of,
 )
-from adacap.modelfile.blends import Group
+from adacap.modelfile.blends import StoredGroup
 from adacap.modelfile.contents import Classes, ModelFile, Numbers, read_model
 from adacap.modelfile.lite_intervals import LiteIntervals, LiteSets
 from adacap.modelfile.numpy_operations import sigmoid
@@ -38,7 +38,7 @@ class LitePart(NamedTuple):
 
     name: str
     factor: float
-    groups: tuple[Group, ...]
+    groups: tuple[StoredGroup, ...]
 
     @property
     def n_members(self) -> int:

@@ -9,7 +9,7 @@ import torch
 
 from adacap.architectures import Architecture
 from adacap.estimators._base import AdaCapBase
-from adacap.estimators.backbone import BackboneSpec, Factory, one_or_each
+from adacap.estimators.backbone import BackboneSpec, ModuleFactory, one_or_each
 from adacap.estimators.bag import FittedMember, Group, summary
 from adacap.estimators.blending import Part, blend_module
 from adacap.estimators.classifier import AdaCapClassifier
@@ -53,7 +53,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     device: str | None = None,
-    architecture: Factory | None = None,
+    architecture: ModuleFactory | None = None,
     key: Key | None = None,
 ) -> Any:
     """Read a fitted estimator from a file that its method ``save`` wrote.
@@ -105,7 +105,7 @@ def load(
         return _restore(file, device, architecture)
 
 
-def _check_factory(file: ModelFile, architecture: Factory | None) -> None:
+def _check_factory(file: ModelFile, architecture: ModuleFactory | None) -> None:
     if file.factory is not None and architecture is None:
         raise ValueError(
             f"The model was trained with the user's own backbone, built by {file.factory!r}, "
@@ -121,7 +121,7 @@ def _kind_of_nets(file: ModelFile) -> str:
     return f"the backbone {names[0]!r}, which load builds itself" if names else "no nets"
 
 
-def _restore(file: ModelFile, device: str | None, architecture: Factory | None) -> AdaCapBase:
+def _restore(file: ModelFile, device: str | None, architecture: ModuleFactory | None) -> AdaCapBase:
     model = file.description
     with refusing("a parameter is invalid here", ValueError):
         parameters = {name: parameter(name, v) for name, v in model["parameters"].items()}
@@ -236,7 +236,9 @@ def _spec_in(settings: Settings) -> BackboneSpec:
     return BackboneSpec.resolve(architecture, width=settings.width or 1, depth=depth)
 
 
-def _restore_groups(file: ModelFile, architecture: Factory | None, device: torch.device) -> _Made:
+def _restore_groups(
+    file: ModelFile, architecture: ModuleFactory | None, device: torch.device
+) -> _Made:
     model = file.description
     restored, frozen = {}, {}
     for g, (group, checked) in enumerate(zip(model["groups"], file.groups, strict=True)):

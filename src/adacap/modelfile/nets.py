@@ -18,15 +18,13 @@ from adacap.architectures import BACKBONES, Architecture, restore
 from adacap.encodings import FittedEncoding
 from adacap.layers import Layer, Residual, run, tensors
 from adacap.modelfile.archive import Tensors, refusing, require, shown
-from adacap.modelfile.numpy_operations import NumpyOperations, sigmoid
+from adacap.modelfile.numpy_operations import ArrayTree, NumpyOperations, sigmoid
 from adacap.modelfile.predictors import Facts, PredictorGroup, encoded, read_encoding
 
 __all__ = [
     "GROUPS", "Facts", "NetGroup", "NumpyOperations", "Option", "PredictorGroup", "sigmoid",
 ]  # fmt: skip
 
-Arrays: TypeAlias = Mapping[str, Floats]
-Tree: TypeAlias = Mapping[str, Any]
 Option: TypeAlias = float | int | bool | str | None
 """Of an architecture, as a file may hold it."""
 
@@ -55,7 +53,7 @@ class NetGroup:
     """Keys of the description of a group, and the types of their values."""
 
     layers: tuple[Layer, ...] | None
-    tree: Tree
+    tree: ArrayTree
     weight: Floats  # (K, J, c)
     bias: Floats  # (K, c)
     factory: str | None = None
@@ -212,7 +210,7 @@ def _check_range(layers: tuple[Layer, ...], stored: Tensors, shape: tuple[int, .
     require(fits, f"its nets give {_LARGEST:g} or no number for a row of {_FAR:g}.")
 
 
-def _nested(layers: tuple[Layer, ...], arrays: Arrays, prefix: str = "") -> Tree:
+def _nested(layers: tuple[Layer, ...], arrays: Mapping[str, Floats], prefix: str = "") -> ArrayTree:
     """Arrays by dotted names as a mapping for every layer, within mappings for those of blocks."""
     return {
         str(i): _nested(layer.block, arrays, f"{prefix}{i}.")

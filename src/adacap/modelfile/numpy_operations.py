@@ -14,7 +14,7 @@ from adacap.predictors import LEAST_SHARE
 
 __all__ = ["NumpyOperations", "sigmoid"]
 
-Tree: TypeAlias = Mapping[str, Any]
+ArrayTree: TypeAlias = Mapping[str, Any]
 
 _BATCH_NORM_EPS = 1e-5
 _FIRST_LEAVES = 5  # steps down a tree before which few rows arrive
@@ -32,7 +32,7 @@ class NumpyOperations:
         """Each column times its own number."""
         return np.asarray(x * scale[..., None, :])
 
-    def batch_norm(self, x: Floats, tensors: Tree) -> Floats:
+    def batch_norm(self, x: Floats, tensors: ArrayTree) -> Floats:
         """Scaled by the statistics of the layer."""
         scale = tensors["weight"] / np.sqrt(tensors["running_var"] + _BATCH_NORM_EPS)
         shift = tensors["bias"] - tensors["running_mean"] * scale
@@ -72,12 +72,12 @@ class NumpyOperations:
         """Columns of both."""
         return np.concatenate([x, y], axis=-1)
 
-    def ramps(self, x: Floats, tensors: Tree) -> Floats:
+    def ramps(self, x: Floats, tensors: ArrayTree) -> Floats:
         """``clip((x[:, column] - start) * slope, 0, 1) + shift``."""
         risen = (x[:, tensors["column"]] - tensors["start"]) * tensors["slope"]
         return np.asarray(np.clip(risen, 0, 1) + tensors["shift"])
 
-    def column_sums(self, ramps: Floats, tensors: Tree) -> Floats:
+    def column_sums(self, ramps: Floats, tensors: ArrayTree) -> Floats:
         """Sum of the ramps of each column, each times ``weight``, plus ``bias``."""
         n, d = len(ramps), len(tensors["bias"])
         place = d * np.arange(n)[:, None] + tensors["column"]
@@ -92,7 +92,7 @@ class NumpyOperations:
         r = math.sqrt(5) * np.sqrt(np.maximum(squares, 0.0))
         return np.asarray((1 + r + r**2 / 3) * np.exp(-r))
 
-    def symmetric_trees(self, x: Floats, tensors: Tree) -> Floats:
+    def symmetric_trees(self, x: Floats, tensors: ArrayTree) -> Floats:
         """Sum of the leaves that the answers lead to."""
         column, leaf = tensors["column"], tensors["leaf"]
         k, n_trees, depth = column.shape
@@ -103,7 +103,7 @@ class NumpyOperations:
         found = leaf.reshape(-1, leaf.shape[-1])[place].sum(2, dtype=np.float64)  # (n, k, c)
         return np.asarray(found.transpose(1, 0, 2) + tensors["bias"][:, None])
 
-    def forest(self, x: Floats, tensors: Tree, depth: int) -> Floats:
+    def forest(self, x: Floats, tensors: ArrayTree, depth: int) -> Floats:
         """Sum of the leaves that every tree leads to."""
         node = _arrived(x, tensors, depth).reshape(*tensors["root"].shape, len(x))
         found = tensors["leaf"][node.transpose(2, 0, 1)].sum(2, dtype=np.float64)  # (n, k, c)
@@ -115,7 +115,7 @@ class NumpyOperations:
         return np.asarray(np.log(share / (1 - share)) if name == "logit" else np.log(share))
 
 
-def _arrived(x: Floats, tensors: Tree, depth: int) -> npt.NDArray[np.int64]:
+def _arrived(x: Floats, tensors: ArrayTree, depth: int) -> npt.NDArray[np.int64]:
     """The leaf of every pair of tree and row, tree by tree; those that arrive are set aside."""
     column, threshold = tensors["column"].astype(np.int64) * len(x), tensors["threshold"]
     cells = x.T.ravel()  # column by column

@@ -42,7 +42,7 @@ from adacap.modelfile.evidence import Readings
 from adacap.modelfile.nets import GROUPS, Option
 from adacap.modelfile.versions import check_version, upgraded
 from adacap.tables.encoder import POLICY_NAMES
-from adacap.tables.plan import ColumnPlan, Part
+from adacap.tables.plan import ColumnPart, ColumnPlan
 
 __all__ = ["MEMBER", "PARAMETERS", "PART", "check", "parameter", "parse"]
 
@@ -302,7 +302,7 @@ def _fields_of(kind: Any) -> Json:
     if kind is Architecture:
         return {"name": str, "options": dict[str, Option]}
     hints = get_type_hints(kind)
-    tag: Json = {"part": {kind.__name__}} if kind in get_args(Part) else {}
+    tag: Json = {"part": {kind.__name__}} if kind in get_args(ColumnPart) else {}
     return tag | {field.name: hints[field.name] for field in fields(kind)}
 
 

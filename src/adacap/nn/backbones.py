@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from adacap import architectures
 from adacap.layers import Dense
 from adacap.nn.modules import Backbone
-from adacap.nn.weights import Generators, Start, holders
+from adacap.nn.weights import Generators, StartBound, holders
 
 __all__ = ["GLU", "MLP", "SNN", "ConvNet", "ResNet", "glorot_uniform", "he_uniform"]
 
@@ -132,7 +132,7 @@ def he_uniform(backbone: Backbone, generators: Generators = None) -> None:
     _start(backbone, generators, lambda d_in, d_out: (6 / d_in) ** 0.5)
 
 
-def _start(backbone: Backbone, generators: Generators, bound: Start) -> None:
+def _start(backbone: Backbone, generators: Generators, bound: StartBound) -> None:
     """Dense layers uniform up to a bound, with zero biases."""
     backbone.reset_parameters(generators, start=bound)
     with torch.no_grad():

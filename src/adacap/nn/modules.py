@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from adacap.core.mlr import MLRLoss, mlr_loss
 from adacap.core.ridge import Ridge, RidgeFit
 from adacap.layers import Layer, run
-from adacap.nn.weights import Generators, Start, add_tensors, draw_start, fill, share_tensors
+from adacap.nn.weights import Generators, StartBound, add_tensors, draw_start, fill, share_tensors
 
 __all__ = ["Backbone", "Nets", "TikhonovHead", "TorchOperations"]
 
@@ -85,14 +85,14 @@ _ACTIVATIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Tensors(nn.Module):
+class TensorHolder(nn.Module):
     """Tensors of a layer by name."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
 
-class Backbone(Tensors):
+class Backbone(TensorHolder):
     """Layers as a torch module: rows in, features out, without a head.
 
     Weights start as those of ``nn.Linear``: uniform in ``±1/√d_in``, a variance of ``1/(3 d_in)``.
@@ -123,11 +123,11 @@ class Backbone(Tensors):
         self.layers = layers
         self.k = k
         self.generators: Generators = None  # of dropout, while training
-        add_tensors(self, layers, () if k is None else (k,), Tensors)
+        add_tensors(self, layers, () if k is None else (k,), TensorHolder)
         self.reset_parameters(generators)
 
     def reset_parameters(
-        self, generators: Generators = None, start: Start = lambda d_in, d_out: d_in**-0.5
+        self, generators: Generators = None, start: StartBound = lambda d_in, d_out: d_in**-0.5
     ) -> None:
         """Draw the weights again, uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½."""
         draw_start(self, self.layers, generators, start)

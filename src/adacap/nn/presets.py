@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-__all__ = ["ARCHITECTURES", "PRESETS", "SCHEMES", "ArchitectureSpec", "Preset"]
+__all__ = ["ARCHITECTURES", "PRESETS", "PRESET_SCHEMES", "ArchitectureSpec", "Preset"]
 
-SCHEMES = ("adacap", "tikhonov", "plain")
+PRESET_SCHEMES = ("adacap", "tikhonov", "plain")
 
 _HOUR = 3600.0
 
@@ -50,5 +50,5 @@ class Preset:
 PRESETS: dict[str, Preset] = {
     name if scheme == "plain" else f"{scheme}-{name}": Preset(spec, scheme)
     for name, spec in ARCHITECTURES.items()
-    for scheme in SCHEMES
+    for scheme in PRESET_SCHEMES
 }

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from adacap.layers import Dense, Fourier, Layer, Residual
 
 __all__ = [
-    "Generators", "Start", "add_tensors", "draw_start", "fill", "holders", "share_tensors",
+    "Generators", "StartBound", "add_tensors", "draw_start", "fill", "holders", "share_tensors",
     "uniform",
 ]  # fmt: skip
 
 Generators = Sequence[torch.Generator] | torch.Generator | None
-Start = Callable[[int, int], float]  # from d_in and d_out to the bound of the weights
+StartBound = Callable[[int, int], float]  # from d_in and d_out to the bound of the weights
 
 
 def fill(tensor: Tensor, generators: Generators, draw: Any) -> None:
@@ -66,7 +66,7 @@ def uniform(bound: float) -> Any:
 
 
 def draw_start(
-    module: Any, layers: tuple[Layer, ...], generators: Generators, start: Start
+    module: Any, layers: tuple[Layer, ...], generators: Generators, start: StartBound
 ) -> None:
     """Draw weights uniformly up to ``start(d_in, d_out)``, biases up to d_in^-½; and waves."""
     for layer, held in holders(module, layers):

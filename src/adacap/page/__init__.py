@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from adacap.exceptions import suggest
 from adacap.files.atomic import write_text
 from adacap.page.embed import asset, compact, embed_json, escape
-from adacap.page.table import Column, Table
+from adacap.page.table import PageColumn, PageTable
 
-__all__ = ["Column", "Page", "Section", "Table", "compact", "embed_json"]
+__all__ = ["Page", "PageColumn", "PageTable", "Section", "compact", "embed_json"]
 
 # Nothing may be fetched: neither by us nor by hostile data.
 _POLICY = (
@@ -64,15 +64,15 @@ class Section:
 
     def table(
         self,
-        columns: Sequence[Column | str],
+        columns: Sequence[PageColumn | str],
         rows: Sequence[Sequence[object]],
         *,
         caption: str = "",
         search: bool = False,
     ) -> "Section":
         """A table that can be sorted and filtered; a bare string is a column of text."""
-        made = [Column(column) if isinstance(column, str) else column for column in columns]
-        self._parts.append(Table(made, rows, caption, search).html())
+        made = [PageColumn(column) if isinstance(column, str) else column for column in columns]
+        self._parts.append(PageTable(made, rows, caption, search).html())
         return self
 
     def chart(
@@ -135,7 +135,9 @@ class Page:
     --------
     >>> page = Page("Errors of two methods")
     >>> section = page.section("Result").text("Lower is better.")
-    >>> section = section.table(["method", Column("RMSE", "number")], [("ols", 0.5), ("rf", 0.4)])
+    >>> section = section.table(
+    ...     ["method", PageColumn("RMSE", "number")], [("ols", 0.5), ("rf", 0.4)]
+    ... )
     >>> "<h1>Errors of two methods</h1>" in page.render()
     True
     """

@@ -7,14 +7,14 @@ from typing import Literal
 
 from adacap.page.embed import compact, escape
 
-__all__ = ["Column", "Table"]
+__all__ = ["PageColumn", "PageTable"]
 
 _NOTHING = "–"
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column of a :class:`Table`.
+class PageColumn:
+    """One column of a :class:`PageTable`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Column:
 
         Examples
         --------
-        >>> Column("time", "number", digits=1, suffix=" s").show(2.345)
+        >>> PageColumn("time", "number", digits=1, suffix=" s").show(2.345)
         '2.3 s'
         """
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -58,12 +58,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows with titles, a caption and a search box.
 
     Attributes
     ----------
-    columns : sequence of Column
+    columns : sequence of PageColumn
     rows : sequence of sequences
         One value per column; ``None`` and ``nan`` are shown as a dash and sorted last.
     caption : str, default=""
@@ -72,12 +72,12 @@ class Table:
 
     Examples
     --------
-    >>> table = Table([Column("name"), Column("error", "number")], [("ols", 0.5)])
+    >>> table = PageTable([PageColumn("name"), PageColumn("error", "number")], [("ols", 0.5)])
     >>> "<td data-value='0.5' class='number'>0.5</td>" in table.html()
     True
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[PageColumn]
     rows: Sequence[Sequence[object]]
     caption: str = ""
     search: bool = False
@@ -113,7 +113,7 @@ class Table:
         return f"<dl class='meanings'>{pairs}</dl>" if pairs else ""
 
 
-def _head(column: Column) -> str:
+def _head(column: PageColumn) -> str:
     title = f" title='{escape(column.help)}'" if column.help else ""
     choose = " data-filter" if column.filter else ""
     return (
@@ -122,7 +122,7 @@ def _head(column: Column) -> str:
     )
 
 
-def _cell(column: Column, value: object) -> str:
+def _cell(column: PageColumn, value: object) -> str:
     raw = compact(value)
     data = "" if raw is None else f" data-value='{escape(raw)}'"
     return f"<td{data} class='{column.kind}'>{escape(column.show(value))}</td>"

@@ -8,7 +8,7 @@ import numpy as np
 
 from adacap.explain.effects import Effect, Effects
 from adacap.page import Page
-from adacap.page.table import Column
+from adacap.page.table import PageColumn
 from adacap.report.about import About
 from adacap.report.charts import Chart, band, chart
 from adacap.report.prediction_figures import (
@@ -207,10 +207,10 @@ def add_effects(page: Page, found: Effects, unit: str = "") -> None:
     if found.interactions:
         section.table(
             [
-                Column("column"),
-                Column("with"),
-                Column("H", "number", 2, help="0: effects add up; 1: nothing but interaction"),
-                Column("strength", "number", help="deviation of the joint effect from the sum"),
+                PageColumn("column"),
+                PageColumn("with"),
+                PageColumn("H", "number", 2, help="0: effects add up; 1: nothing but interaction"),
+                PageColumn("strength", "number", help="deviation of the joint effect from the sum"),
             ],
             [[*pair.names, pair.h, pair.strength] for pair in found.interactions],
             caption="Columns that act together, of the strongest ones: Friedman's H, and how far "

@@ -8,7 +8,7 @@ from typing import Any
 from adacap.estimators._capacity_text import source_of
 from adacap.estimators.held_out import N_PERMUTATIONS
 from adacap.explain.importance import Importance
-from adacap.page import Column, Page, Section
+from adacap.page import Page, PageColumn, Section
 from adacap.report.about import About
 from adacap.report.charts import chart, fit_paths_chart, scores_chart
 from adacap.report.facts import columns_table, facts, settings_table, versions_table
@@ -74,10 +74,10 @@ def add_scores(
     section = page.section("Beside simple methods", name="scores")
     rows = sorted_scores([own, *baselines])
     columns = [
-        Column("method"),
-        *(Column(name, "number", _digits(name), help=_meaning(name)) for name in own.scores),
+        PageColumn("method"),
+        *(PageColumn(name, "number", _digits(name), help=_meaning(name)) for name in own.scores),
     ]
-    columns.append(Column("seconds to fit", "number", 2))
+    columns.append(PageColumn("seconds to fit", "number", 2))
     section.table(columns, [[row.method, *row.scores.values(), row.fit_seconds] for row in rows])
     if not baselines:
         section.text(
@@ -113,7 +113,7 @@ def add_trained(page: Page, estimator: Any, n_test: int) -> None:
     section.text("This part and those below are about the model that is kept.")
     section.facts(facts(estimator, n_test))
     section.table(
-        ["column", Column("kind", filter=True), Column("treatment"), Column("became", "long")],
+        ["column", PageColumn("kind", filter=True), "treatment", PageColumn("became", "long")],
         columns_table(estimator),
         caption="What became of each column",
         search=estimator.n_features_in_ > 12,
@@ -134,11 +134,11 @@ def add_blend(page: Page, estimator: Any) -> None:
     )
     section.table(
         [
-            Column("member", help="what it is"),
-            Column("encoding", help="what it sees of the columns"),
-            Column("weight", "number", 3, help="share in the blend"),
-            Column("out-of-fold error", "number", 4, help=loss + unit),
-            Column("seconds to fit", "number", 2),
+            PageColumn("member", help="what it is"),
+            PageColumn("encoding", help="what it sees of the columns"),
+            PageColumn("weight", "number", 3, help="share in the blend"),
+            PageColumn("out-of-fold error", "number", 4, help=loss + unit),
+            PageColumn("seconds to fit", "number", 2),
         ],
         [
             [_KINDS[kind], _SEEN[encoding], share.weight, share.error, share.seconds]
@@ -213,11 +213,11 @@ def add_capacity(page: Page, estimator: Any, about: About) -> None:
 def _add_rows(section: Section, capacity: Any, about: About) -> None:
     if not len(capacity.rows):
         return
-    columns = [Column("row", "number", 0, help=about.counts)]
+    columns = [PageColumn("row", "number", 0, help=about.counts)]
     columns += [
-        Column("influence", "number", help="Cook's distance"),
-        Column("leverage", "number", help="share of its own label in its fit"),
-        Column("left-out residual", "number", help="by the layer solved without the row"),
+        PageColumn("influence", "number", help="Cook's distance"),
+        PageColumn("leverage", "number", help="share of its own label in its fit"),
+        PageColumn("left-out residual", "number", help="by the layer solved without the row"),
     ]
     most = capacity.most_influential(8)
     rows = [(about.row(int(r.row)), r.influence, r.leverage, r.residual) for r in most]
@@ -320,7 +320,7 @@ def add_details(page: Page, estimator: Any) -> None:
     """Settings and versions."""
     section = page.section("Settings and versions", name="details")
     section.table(
-        ["parameter", Column("value", "long"), Column("state", filter=True)],
+        ["parameter", PageColumn("value", "long"), PageColumn("state", filter=True)],
         [(name, value, state or "default") for name, value, state in settings_table(estimator)],
     )
     section.table(["package", "version"], versions_table(estimator))

@@ -21,13 +21,12 @@ import numpy.typing as npt
 from adacap._typing import Array, Floats
 
 __all__ = [
-    "ROUNDING", "Codes", "Column", "Kind", "as_array", "infinity_error", "is_missing", "narrowed",
-    "place_of", "read_column", "refuse_empty", "refuse_no_table", "refuse_sparse", "string_names",
-    "unmasked",
-    "values_by_row",
+    "ROUNDING", "Codes", "Column", "ColumnKind", "as_array", "infinity_error", "is_missing",
+    "narrowed", "place_of", "read_column", "refuse_empty", "refuse_no_table", "refuse_sparse",
+    "string_names", "unmasked", "values_by_row",
 ]  # fmt: skip
 
-Kind = Literal["numeric", "boolean", "categorical", "datetime"]
+ColumnKind = Literal["numeric", "boolean", "categorical", "datetime"]
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)  # deviation over mean that counts as no deviation
@@ -45,7 +44,7 @@ class Column:
     ('categorical', ('red',), [0, -1, 0])
     """
 
-    kind: Kind
+    kind: ColumnKind
     values: Array
     levels: tuple[str, ...] = ()
     is_declared: bool = False  # declared as categories by the container, whatever they spell
@@ -192,7 +191,7 @@ def _read_objects(values: Array, place: str) -> Column:
             f"got {found['other'].__name__} in {place}. Convert that column to text or numbers."
         )
     if found.keys() <= {"number", "boolean"}:
-        kind: Kind = "boolean" if found.keys() == {"boolean"} else "numeric"
+        kind: ColumnKind = "boolean" if found.keys() == {"boolean"} else "numeric"
         return Column(kind, _fill(values, _number))
     if found.keys() == {"date"}:
         return Column("datetime", _fill(values, _timestamp))

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adacap._typing import Floats
+from adacap._typing import Floats, Matrix
 from adacap.tables.matching import cells_by_plan, column_order
 from adacap.tables.plan import Cells, ColumnPlan, Number, soft_clip
 from adacap.tables.table import Table, row_chunks
 
-__all__ = ["OPTIONS", "POLICY_NAMES", "Encoder", "Matrix", "NumberBlock"]
+__all__ = ["OPTIONS", "POLICY_NAMES", "Encoder", "NumberBlock"]
 
-Matrix: TypeAlias = npt.NDArray[np.float32]
 
 POLICY_NAMES = ("default", "paper", "none")
 OPTIONS = ("policy", "max_levels", "one_hot_numeric", "read_text")  # parameters of TableEncoder

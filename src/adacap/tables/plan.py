@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap._typing import Floats
-from adacap.tables.columns import Codes, Column, Kind
+from adacap.tables.columns import Codes, Column, ColumnKind
 from adacap.tables.readings import Reading
 from adacap.tables.words import Words
 
 __all__ = [
-    "NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPlan", "Level", "Part", "Words", "soft_clip",
+    "NOISE", "PARTS", "PERIOD_DAYS", "Cells", "ColumnPart", "ColumnPlan", "Level", "Words",
+    "soft_clip",
 ]  # fmt: skip
 
 Level: TypeAlias = str | float | None  # None is the level of the missing cells
@@ -36,13 +37,13 @@ PERIOD_DAYS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 class Cells:
     """One column ready for arithmetic: float64 values, or codes into text levels."""
 
-    kind: Kind
+    kind: ColumnKind
     values: Floats
     codes: Codes
     levels: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, column: Column, kind: Kind) -> Cells:
+    def read(cls, column: Column, kind: ColumnKind) -> Cells:
         """A column as this kind, dates in days."""
         if kind == "categorical":
             return cls(kind, np.empty(0), *column.text())
@@ -234,10 +235,10 @@ class Cycle:
         return (wave(phase) for wave in (np.sin, np.cos))
 
 
-Part: TypeAlias = (
+ColumnPart: TypeAlias = (
     Unchanged | Number | MissingFlag | Binary | OneHot | Frequency | TargetMean | Cycle | Words
 )
-PARTS: dict[str, Callable[..., Part]] = {part.__name__: part for part in get_args(Part)}
+PARTS: dict[str, Callable[..., ColumnPart]] = {part.__name__: part for part in get_args(ColumnPart)}
 
 
 # ------------------------------------------------------------------------------ the plan
@@ -260,8 +261,8 @@ class ColumnPlan:
     """
 
     name: str  # or ``x<position>``
-    kind: Kind  # in ``fit``
-    parts: tuple[Part, ...] = ()  # each is applied to the cells and gives one or more outputs
+    kind: ColumnKind  # in ``fit``
+    parts: tuple[ColumnPart, ...] = ()  # each is applied to the cells and gives one or more outputs
     dropped: str = ""  # why there are no parts
     center: tuple[float, ...] = field(default=(), repr=False)
     scale: tuple[float, ...] = field(default=(), repr=False)
@@ -308,7 +309,7 @@ class ColumnPlan:
         return cls(**plain, reading=reading)
 
 
-def _fits(part: Part, is_text: bool) -> bool:
+def _fits(part: ColumnPart, is_text: bool) -> bool:
     """Whether the lists of a part match and its levels are of the kind of the column."""
     levels = getattr(part, "levels", ())
     if any(level is not None and isinstance(level, str) != is_text for level in levels):
@@ -330,7 +331,7 @@ def _fits(part: Part, is_text: bool) -> bool:
     return True
 
 
-def _plain_fields(item: ColumnPlan | Part | Reading) -> dict[str, Any]:
+def _plain_fields(item: ColumnPlan | ColumnPart | Reading) -> dict[str, Any]:
     return {entry.name: _to_plain(getattr(item, entry.name)) for entry in fields(item)}
 
 
@@ -340,7 +341,7 @@ def _to_plain(value: Any) -> Any:
         return [_to_plain(item) for item in value]
     if isinstance(value, Reading):
         return _plain_fields(value)
-    if isinstance(value, Part):
+    if isinstance(value, ColumnPart):
         return {"part": type(value).__name__, **_plain_fields(value)}
     return value
 

@@ -19,13 +19,13 @@ from adacap.tables.columns import ROUNDING
 from adacap.tables.plan import (
     Binary,
     Cells,
+    ColumnPart,
     Cycle,
     Frequency,
     Level,
     MissingFlag,
     Number,
     OneHot,
-    Part,
     TargetMean,
     Unchanged,
 )
@@ -36,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 Weights: TypeAlias = Floats | None
-Draft: TypeAlias = tuple[list[Part], str]  # parts, or the reason for having none
+Draft: TypeAlias = tuple[list[ColumnPart], str]  # parts, or the reason for having none
 
 _CLIP = 8.0  # interquartile ranges from the median
 _LARGEST = float(np.finfo(np.float64).max)
@@ -73,7 +73,7 @@ def _plan_paper(cells: Cells, rules: Rules) -> Draft:
         return [OneHot(levels)], ""
     present = ~cells.missing
     mean, _ = moments(cells.values[present], _among(rules.weights, present))
-    parts: list[Part] = [Number(fill=mean)]
+    parts: list[ColumnPart] = [Number(fill=mean)]
     n_missing = int((~present).sum())
     # The authors' count: every missing cell is a value of its own.
     if levels is not None and len(levels) - bool(n_missing) + n_missing <= rules.max_levels:
@@ -99,7 +99,7 @@ def _plan_quantity(cells: Cells, rules: Rules) -> Draft:
     present = ~cells.missing
     x = cells.values[present]
     distinct = _distinct(x, rules.max_levels)
-    parts: list[Part] = []
+    parts: list[ColumnPart] = []
     if distinct is None or len(distinct) > 1:
         number = _robust_number(x, _among(rules.weights, present))
         parts.append(number)

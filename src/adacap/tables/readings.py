@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adacap._typing import Floats
-from adacap.tables.columns import Codes, Column, Kind
+from adacap.tables.columns import Codes, Column, ColumnKind
 from adacap.tables.dates import FoundDates, find_format, has_date_parts, read_dates
 from adacap.tables.numerals import Convention, FoundNumbers, find_convention, is_word_for_missing
 
@@ -29,7 +29,7 @@ MISSING = (
 _NO_CATEGORY = frozenset(MISSING)
 _SHOWN = 3
 _NEARLY = 0.5  # share of numeric cells worth a remark where it is too small
-_KINDS: dict[str, Kind] = {"number": "numeric", "date": "datetime", "category": "categorical"}
+_KINDS: dict[str, ColumnKind] = {"number": "numeric", "date": "datetime", "category": "categorical"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Reading:
     remark: str = ""  # what else a reader of the results should know
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """Kind of the resulting column."""
         return _KINDS[self.sort]
 

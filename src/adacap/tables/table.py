@@ -18,7 +18,7 @@ import numpy.typing as npt
 from adacap._typing import Array, Floats
 from adacap.tables.columns import (
     Column,
-    Kind,
+    ColumnKind,
     as_array,
     infinity_error,
     narrowed,
@@ -76,7 +76,7 @@ class Table:
         counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
         return f"Table({self.n_rows} rows, {self.n_columns} columns: {counts})"
 
-    def kind(self, j: int) -> Kind:
+    def kind(self, j: int) -> ColumnKind:
         """Kind of column ``j``: numeric, boolean, categorical or datetime."""
         return self.columns[j].kind
 
@@ -273,7 +273,7 @@ def _read_array(X: Any) -> Table:
 
 def _from_block(block: Array) -> Table:
     block = narrowed(block)
-    kind: Kind = "boolean" if block.dtype.kind == "b" else "numeric"
+    kind: ColumnKind = "boolean" if block.dtype.kind == "b" else "numeric"
     return Table(tuple(Column(kind, values) for values in block.T), None, block)
 
 

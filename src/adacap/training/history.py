@@ -8,12 +8,12 @@ from torch import Tensor
 
 from adacap.nn.modules import Nets
 
-__all__ = ["History", "Record", "Trained"]
+__all__ = ["History", "IterationRecord", "Trained"]
 
-Record = dict[str, float]
+IterationRecord = dict[str, float]
 
 
-class History(Sequence[Record]):
+class History(Sequence[IterationRecord]):
     """Records of one net, one per step; record everything, interpret later.
 
     Examples
@@ -25,22 +25,22 @@ class History(Sequence[Record]):
     [nan, 0.1]
     """
 
-    def __init__(self, records: Sequence[Record] = ()) -> None:
+    def __init__(self, records: Sequence[IterationRecord] = ()) -> None:
         self._records = [dict(record) for record in records]
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[IterationRecord]:
         return iter(self._records)
 
     @overload
     def __getitem__(self, key: str) -> list[float]: ...
     @overload
-    def __getitem__(self, key: int) -> Record: ...
+    def __getitem__(self, key: int) -> IterationRecord: ...
     @overload
     def __getitem__(self, key: slice) -> "History": ...
-    def __getitem__(self, key: str | int | slice) -> "list[float] | Record | History":
+    def __getitem__(self, key: str | int | slice) -> "list[float] | IterationRecord | History":
         if isinstance(key, str):
             return [record.get(key, float("nan")) for record in self._records]
         if isinstance(key, slice):

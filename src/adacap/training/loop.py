@@ -28,7 +28,7 @@ from adacap.training.trouble import diverged, keep_freed_memory
 __all__ = ["MLRObjective", "Objective", "Trainer", "train"]
 
 Objective = Callable[[Nets, Tensor, Batch], MLRLoss]
-Record = dict[str, list[float]]  # one value per net
+StepRecord = dict[str, list[float]]  # one value per net
 
 _DROPOUT = 0x5BD1E995  # keeps the draws of dropout apart from the permutations of the same seed
 _EVERY = 10  # steps between two readings of the degrees of freedom
@@ -111,7 +111,7 @@ class Trainer:
         self.scheduler = self.config.make_scheduler(self.optimizer)
         self.best = _Best(nets)
         self.state = TrainingState(nets, self.config.max_iter, active=self.best.active)
-        self.records: list[Record] = []
+        self.records: list[StepRecord] = []
         self.trace: list[Tensor] = []
         new = [torch.Generator(self.data.x.device) for _ in self.data.seeds]
         draws = zip(new, self.data.seeds, strict=True)
@@ -142,7 +142,7 @@ class Trainer:
         self.nets.backbone.generators = None
         return self.best.result(self.records, self.trace)
 
-    def step(self, batch: Batch) -> Record:
+    def step(self, batch: Batch) -> StepRecord:
         """One iteration: features, loss, score, keep, move."""
         self.state.step += 1
         hidden = self.features(batch.x)
@@ -189,11 +189,11 @@ class Trainer:
         if self.scheduler is not None:
             self.scheduler.step()
 
-    def describe(self, loss: MLRLoss) -> Record:
+    def describe(self, loss: MLRLoss) -> StepRecord:
         """History record of a step; raises if a loss is not finite."""
         step, k, head = self.state.step, self.nets.k, self.nets.head
         parts = {"loss": loss.value, "fit_true": loss.fit_true, "fit_permuted": loss.fit_permuted}
-        record: Record = {"step": [float(step)] * k}
+        record: StepRecord = {"step": [float(step)] * k}
         record |= {name: part.tolist() for name, part in parts.items() if part is not None}
         if not all(map(math.isfinite, record["loss"])):
             raise NonFiniteError("the loss is not finite.")
@@ -244,7 +244,7 @@ class _Best:
             for k in chosen:
                 kept[k].copy_(tensor[k])
 
-    def result(self, records: list[Record], trace: list[Tensor]) -> Trained:
+    def result(self, records: list[StepRecord], trace: list[Tensor]) -> Trained:
         """The nets at their best; one that ended early has no later history."""
         *state, coef, intercept = self.kept
         for tensor, kept in zip(self.nets.state().values(), state, strict=True):

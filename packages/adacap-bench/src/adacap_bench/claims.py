@@ -12,9 +12,9 @@ from typing import Literal
 from adacap_bench.jobs import FAILED, Job
 from adacap_bench.store_schema import CLAIMS
 
-__all__ = ["Claim", "Claims", "is_alive", "this_process"]
+__all__ = ["Claims", "JobClaim", "is_alive", "this_process"]
 
-Claim = Literal["mine", "taken", "done"]
+JobClaim = Literal["mine", "taken", "done"]
 
 _THIS = "task = ? AND split = ? AND method = ? AND seed = ? AND settings_hash = ?"
 _FOREIGN_SECONDS = 3600.0  # life of a claim of another machine, whose processes cannot be seen
@@ -27,7 +27,7 @@ class Claims:
         self._db = db
         self.owner = owner or this_process()
 
-    def take(self, job: Job, settings: str, *, retry_failed: bool = False) -> Claim:
+    def take(self, job: Job, settings: str, *, retry_failed: bool = False) -> JobClaim:
         """Claim a job, in one transaction with the look whether it is done, or taken by others."""
         key = (job.task, job.split, job.method, job.seed, settings)
         self._db.execute("BEGIN IMMEDIATE")
@@ -39,7 +39,7 @@ class Claims:
         self._db.execute("COMMIT")
         return found
 
-    def _take(self, key: tuple[str, int, str, int, str], retry_failed: bool) -> Claim:
+    def _take(self, key: tuple[str, int, str, int, str], retry_failed: bool) -> JobClaim:
         self._db.execute(CLAIMS)
         held = self._db.execute(f"SELECT owner, since FROM claims WHERE {_THIS}", key).fetchone()
         if held is not None and held[0] != self.owner and is_alive(*held):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from adacap.files.atomic import write_text
 
-__all__ = ["place", "placed", "table_lines"]
+__all__ = ["markdown_lines", "place", "placed"]
 
 _MARKS = {"l": ":--", "r": "--:"}
 _BAR = re.compile(r"(?<!\\)\|")  # inside a cell it would end it
 
 
-def table_lines(
+def markdown_lines(
     titles: Sequence[object], rows: Iterable[Sequence[object]], aligned: str = ""
 ) -> Iterator[str]:
     r"""Lines of a table, one by one as its rows come; what is no text is shown by ``str``.
@@ -24,7 +24,7 @@ def table_lines(
 
     Examples
     --------
-    >>> print("\n".join(table_lines(["method", "RMSE"], [["a|b", 0.5]], "lr")))
+    >>> print("\n".join(markdown_lines(["method", "RMSE"], [["a|b", 0.5]], "lr")))
     | method | RMSE |
     |:--|--:|
     | a\|b | 0.5 |

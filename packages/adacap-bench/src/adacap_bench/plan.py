@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from adacap_bench.jobs import Job, Record
 from adacap_bench.methods import METHODS, expand_methods, unavailable
 from adacap_bench.plugins import Plugin
-from adacap_bench.settings import Settings
-from adacap_bench.sources import Source
+from adacap_bench.settings import RunSettings
+from adacap_bench.sources import MadeTask
 
 if TYPE_CHECKING:
-    from adacap_bench.datasets import Table, Task
+    from adacap_bench.datasets import Task, TaskTable
     from adacap_bench.methods import Method
 
 __all__ = ["Order", "Plan", "Skipped", "Tables", "expanded", "make_plan"]
@@ -67,19 +67,19 @@ class Plan:
 class Tables:
     """Tables by task key; the one used last is kept, since jobs come task by task.
 
-    A source makes its splits by itself and has no table.
+    A made task makes its splits by itself and has no table.
     """
 
-    def __init__(self, tasks: Iterable[Task | Source], load: Callable[[Task], Table]) -> None:
+    def __init__(self, tasks: Iterable[Task | MadeTask], load: Callable[[Task], TaskTable]) -> None:
         self.tasks = {task.key: task for task in tasks}
         self._load = load
-        self._last: tuple[str, Table] | None = None
+        self._last: tuple[str, TaskTable] | None = None
 
-    def get(self, key: str) -> Table:
+    def get(self, key: str) -> TaskTable:
         """Table of a task, read again only if another was asked for in between."""
         if self._last is None or self._last[0] != key:
             task = self.tasks[key]
-            if isinstance(task, Source):
+            if isinstance(task, MadeTask):
                 raise ValueError(f"{key!r} makes its splits by itself and has no table.")
             self._last = None  # two large tables at once may be too many
             self._last = key, self._load(task)
@@ -112,7 +112,7 @@ def make_plan(
     splits: Sequence[int],
     seeds: Sequence[int],
     *,
-    settings: Settings | None = None,
+    settings: RunSettings | None = None,
     threads: int = 1,
     plugins: Sequence[Plugin] = (),
     in_pieces: bool = False,
@@ -127,7 +127,7 @@ def make_plan(
     tables : Tables
     methods : sequence of Method
     splits, seeds : sequences of int
-    settings : Settings, optional
+    settings : RunSettings, optional
         What enters the settings hash.
     threads : int, default=1
         Threads of each worker.
@@ -142,7 +142,7 @@ def make_plan(
     -------
     Plan
     """
-    plan, settings = Plan(), settings or Settings()
+    plan, settings = Plan(), settings or RunSettings()
     usable = []
     for method in methods:
         if reason := unavailable(method):
@@ -170,7 +170,7 @@ def make_plan(
     return plan
 
 
-def _why_not(method: Method, task: Task | Source, tables: Tables) -> str | None:
+def _why_not(method: Method, task: Task | MadeTask, tables: Tables) -> str | None:
     if task.kind not in method.kinds:
         return f"does {method.does}, not {task.kind}"
     if method.max_rows is None:
@@ -184,7 +184,7 @@ def _why_not(method: Method, task: Task | Source, tables: Tables) -> str | None:
     return f"takes up to {method.max_rows} rows, the table has {n_rows}"
 
 
-def _size(task: Task | Source) -> int:
+def _size(task: Task | MadeTask) -> int:
     return (task.rows or 0) * (task.columns or 1)
 
 

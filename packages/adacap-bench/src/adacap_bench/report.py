@@ -7,7 +7,7 @@ import pandas as pd
 
 from adacap.exceptions import AdaCapError
 from adacap.files import check_writable
-from adacap.page import Column, Page
+from adacap.page import Page, PageColumn
 from adacap.page.embed import asset
 from adacap_bench.metrics import ScoreTable, critical_difference, failures
 from adacap_bench.metrics.cells import COUNTED
@@ -262,9 +262,9 @@ def add_contests(page: Page, tables: Mapping[str, ScoreTable]) -> None:
     if found is None:  # a category without its networks would leave the places to the others
         return
     columns = [
-        Column(column.title)
+        PageColumn(column.title)
         if column.digits is None
-        else Column(column.title, "number", column.digits, " %")
+        else PageColumn(column.title, "number", column.digits, " %")
         for column in found.columns
     ]
     rows = [[row[0], *(100 * value for value in row[1:])] for row in found.rows]  # type: ignore[operator]
@@ -281,14 +281,14 @@ def add_lead(page: Page, tables: Mapping[str, ScoreTable]) -> None:
     if not rows:
         return
     columns = [
-        Column("against"),
-        Column("metric", filter=len(main) > 1),
-        Column("leader", help="the method of the best mean rank over the tasks"),
-        Column(
+        PageColumn("against"),
+        PageColumn("metric", filter=len(main) > 1),
+        PageColumn("leader", help="the method of the best mean rank over the tasks"),
+        PageColumn(
             "mean difference", "number", 4, help="score of the leader minus the other's, by task"
         ),
-        Column("leader better on", help="tasks on which the leader has the better mean score"),
-        Column(
+        PageColumn("leader better on", help="tasks on which the leader has the better mean score"),
+        PageColumn(
             "told apart",
             help="whether their mean ranks differ by the critical difference, as in the figure "
             "above with all tasks; 'no' means that these tasks cannot decide",
@@ -329,19 +329,19 @@ def add_failures(page: Page, frame: pd.DataFrame, unavailable: Mapping[str, str]
     section = page.section("What is missing", name="missing")
     if failed:
         columns = [
-            Column("method", filter=True),
-            Column("task"),
-            Column("split", "number", 0),
-            Column("seed", "number", 0),
-            Column("status", filter=True),
-            Column("reason", "long"),
+            PageColumn("method", filter=True),
+            PageColumn("task"),
+            PageColumn("split", "number", 0),
+            PageColumn("seed", "number", 0),
+            PageColumn("status", filter=True),
+            PageColumn("reason", "long"),
         ]
         names = ("method", "task", "split", "seed", "status")
         rows = [[*(row[name] for name in names), failure_reason(row)] for row in failed]
         section.table(columns, rows, caption="Jobs without a result", search=True)
     if unavailable:
         section.table(
-            ["method", Column("reason", "long")],
+            ["method", PageColumn("reason", "long")],
             list(unavailable.items()),
             caption="Methods that could not be run",
         )
@@ -350,7 +350,7 @@ def add_failures(page: Page, frame: pd.DataFrame, unavailable: Mapping[str, str]
 def add_reading(page: Page) -> None:
     """What the numbers mean."""
     section = page.section("How to read this", name="reading")
-    section.table(["name", Column("meaning", "long")], list(_MEANINGS.items()))
+    section.table(["name", PageColumn("meaning", "long")], list(_MEANINGS.items()))
 
 
 def add_versions(page: Page, frame: pd.DataFrame, versions: Sequence[Mapping[str, str]]) -> None:
@@ -365,7 +365,7 @@ def add_versions(page: Page, frame: pd.DataFrame, versions: Sequence[Mapping[str
             [name, ", ".join(sorted({str(m[name]) for m in versions if name in m}))]
             for name in names
         ]
-        section.table(["package", Column("versions", "long")], rows)
+        section.table(["package", PageColumn("versions", "long")], rows)
         if len(versions) > 1:
             section.text(
                 f"The results were not all made with the same software: {len(versions)} "

@@ -20,8 +20,8 @@ from adacap_bench.engines import Engine, Work, make_engine
 from adacap_bench.jobs import FAILED, Job, Record, last_line
 from adacap_bench.plan import Order, Plan, Skipped, Tables, expanded, make_plan
 from adacap_bench.plugins import Plugin
-from adacap_bench.settings import Settings
-from adacap_bench.sources import Source
+from adacap_bench.settings import RunSettings
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split, make_split
 from adacap_bench.store import Store
 
@@ -94,7 +94,7 @@ class Summary:
 
 
 def run(
-    tasks: Sequence[Task | Source | str],
+    tasks: Sequence[Task | MadeTask | str],
     methods: Sequence[Method | str],
     splits: Sequence[int],
     seeds: Sequence[int],
@@ -117,7 +117,7 @@ def run(
 
     Parameters
     ----------
-    tasks : sequence of Task, Source or str
+    tasks : sequence of Task, MadeTask or str
         Catalogue entries or their keys, or data that are made.
     methods : sequence of Method or str
         Methods, registered or not, their names, or names of groups.
@@ -166,7 +166,7 @@ def run(
     _check(splits, seeds, n_jobs, threads, time_limit, retries)
     deadline = math.inf if stop_after is None else start + stop_after
     loaded = [Plugin.read(path) for path in plugins]
-    settings = Settings(raw_target, loaded, folder)
+    settings = RunSettings(raw_target, loaded, folder)
     tables = _tables(tasks, folder, raw_target)
     chosen = expanded(methods)
     _refuse_too_many(len(tables.tasks), len(chosen), len(splits), len(seeds))
@@ -216,7 +216,7 @@ def _refuse_too_many(*numbers: int) -> None:
 
 
 def _tables(
-    tasks: Sequence[Task | Source | str], folder: str | Path | None, raw_target: bool
+    tasks: Sequence[Task | MadeTask | str], folder: str | Path | None, raw_target: bool
 ) -> Tables:
     from adacap_bench.datasets import find_task, load_table
 
@@ -365,7 +365,7 @@ def _works(
 
 def _split(tables: Tables, key: str, index: int) -> Split:
     task = tables.tasks[key]
-    return task.make(index) if isinstance(task, Source) else make_split(tables.get(key), index)
+    return task.make(index) if isinstance(task, MadeTask) else make_split(tables.get(key), index)
 
 
 @contextmanager

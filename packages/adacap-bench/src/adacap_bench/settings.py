@@ -12,17 +12,17 @@ from adacap._version import __version__
 from adacap.comparison.registry import with_threads
 from adacap_bench.jobs import describe, describe_function, settings_hash
 from adacap_bench.plugins import Plugin, load_plugin
-from adacap_bench.sources import Source
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import PREPROCESSING
 
 if TYPE_CHECKING:
     from adacap_bench.datasets import Task
     from adacap_bench.methods import Method
 
-__all__ = ["Settings"]
+__all__ = ["RunSettings"]
 
 
-class Settings:
+class RunSettings:
     """Settings hashes of one run.
 
     The hash covers the version of adacap, the preprocessing, how the task reads and transforms
@@ -44,7 +44,7 @@ class Settings:
         self._methods: dict[tuple[str, str], str] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
 
-    def hash(self, method: Method, task: Task | Source) -> str:
+    def hash(self, method: Method, task: Task | MadeTask) -> str:
         """Settings hash of the jobs of one method on one task."""
         settings = {
             "adacap": __version__,
@@ -67,8 +67,8 @@ class Settings:
                 self._methods[known] = f"cannot be built: {type(error).__name__}"
         return self._methods[known]
 
-    def _task(self, task: Task | Source) -> dict[str, Any]:
-        if isinstance(task, Source):
+    def _task(self, task: Task | MadeTask) -> dict[str, Any]:
+        if isinstance(task, MadeTask):
             return {"kind": task.kind, "source": dict(task.settings)}
         if task.key not in self._tasks:
             self._tasks[task.key] = {

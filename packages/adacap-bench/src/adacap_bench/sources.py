@@ -9,11 +9,11 @@ from typing import Any
 from adacap_bench.jobs import KINDS
 from adacap_bench.split import Split
 
-__all__ = ["Source"]
+__all__ = ["MadeTask"]
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class MadeTask:
     """A task without a table: simulated data, images, anything that gives arrays.
 
     Parameters
@@ -37,7 +37,7 @@ class Source:
     >>> def make(index):
     ...     X = np.random.default_rng(index).normal(size=(20, 1)).astype(np.float32)
     ...     return Split(X[:10], X[10:], X[:10, 0], X[10:, 0], "regression", 0)
-    >>> line = Source("line", "A line", "regression", make, {"rows": 10})
+    >>> line = MadeTask("line", "A line", "regression", make, {"rows": 10})
     >>> line.make(0).X_train.shape
     (10, 1)
     """

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Index
 from adacap.exceptions import AdaCapError
 
 if TYPE_CHECKING:
-    from adacap_bench.datasets import Table
+    from adacap_bench.datasets import TaskTable
 
 __all__ = ["PREPROCESSING", "TEST_RATIO", "Split", "SplitError", "make_split", "split_rows"]
 
 PREPROCESSING = "paper"  # policy of TableEncoder; part of every settings hash
 _TRAIN_SHARE = 0.8
 TEST_RATIO = 1 / _TRAIN_SHARE - 1  # test rows per training row
-
-Rows = npt.NDArray[np.intp]
 
 
 class SplitError(AdaCapError, ValueError):
@@ -50,7 +49,7 @@ class Split:
     n_classes: int
 
 
-def split_rows(n_rows: int, index: int) -> tuple[Rows, Rows]:
+def split_rows(n_rows: int, index: int) -> tuple[Index, Index]:
     """Rows of the training and of the test part: 80 % and the rest, not stratified.
 
     Examples
@@ -66,7 +65,7 @@ def split_rows(n_rows: int, index: int) -> tuple[Rows, Rows]:
     return order[:n_train], order[n_train:]
 
 
-def make_split(table: Table, index: int) -> Split:
+def make_split(table: TaskTable, index: int) -> Split:
     """Split a table and encode it by the paper's preprocessing.
 
     Every statistic (levels, means, deviations, those of the target too) is that of the
@@ -74,7 +73,7 @@ def make_split(table: Table, index: int) -> Split:
 
     Parameters
     ----------
-    table : Table
+    table : TaskTable
         As :func:`adacap_bench.datasets.load_table` gives it.
     index : int
         Number of the split, from 0.
@@ -113,7 +112,7 @@ def make_split(table: Table, index: int) -> Split:
 
 
 def _standardised(
-    X: npt.NDArray[np.float64], train: Rows, test: Rows
+    X: npt.NDArray[np.float64], train: Index, test: Index
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Mean 0 and deviation 1 by the training part, for matrices that are encoded already."""
     mean, scale = X[train].mean(0), X[train].std(0)
@@ -122,7 +121,7 @@ def _standardised(
 
 
 def _targets(
-    table: Table, train: Rows, test: Rows
+    table: TaskTable, train: Index, test: Index
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], int]:
     y_train, y_test = table.y[train], table.y[test]
     if table.task.kind != "regression":

@@ -11,7 +11,7 @@ from adacap_bench.jobs import FAILED
 from adacap_bench.methods import METHODS, Method, unavailable
 from adacap_bench.metrics import METRICS, ScoreTable
 from adacap_bench.store import Store
-from adacap_bench.tables_text import Column, TextTable
+from adacap_bench.tables_text import TextColumn, TextTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,9 +141,10 @@ def methods_table(rows: list[dict[str, Any]]) -> TextTable:
     """
     shown = [name for name in _SHOWN if any(name in row["scores"] for row in rows)]
     columns = (
-        Column("method"), Column("category"), Column("outcome"), Column("results", 0),
-        Column("failures", 0), *(Column(f"mean {METRICS[name].label}", 4) for name in shown),
-        Column("seconds per fit", 2), Column("reason"),
+        TextColumn("method"), TextColumn("category"), TextColumn("outcome"),
+        TextColumn("results", 0), TextColumn("failures", 0),
+        *(TextColumn(f"mean {METRICS[name].label}", 4) for name in shown),
+        TextColumn("seconds per fit", 2), TextColumn("reason"),
     )  # fmt: skip
     cells = []
     for row in rows:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from adacap.exceptions import AdaCapError, UsageError
-from adacap_bench.claims import Claim, Claims
+from adacap_bench.claims import Claims, JobClaim
 from adacap_bench.jobs import FAILED, Job, Record
 from adacap_bench.store_rows import (
     COLUMNS,
@@ -297,7 +297,7 @@ class Store:
                 raise
         return n_written
 
-    def claim(self, job: Job, settings: str, *, retry_failed: bool = False) -> Claim:
+    def claim(self, job: Job, settings: str, *, retry_failed: bool = False) -> JobClaim:
         """Take a job for this process, unless it is done or a runner that is alive has it.
 
         Parameters

@@ -26,10 +26,10 @@ from adacap_bench.metrics import (
 )
 from adacap_bench.metrics.cells import COUNTED
 from adacap_bench.metrics.contests import contestants
-from adacap_bench.tables_text import Column, TextTable, Value
+from adacap_bench.tables_text import TextColumn, TextTable, Value
 
 __all__ = [
-    "Column",
+    "TextColumn",
     "TextTable",
     "all_tables",
     "failures_table",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 Missing = Literal["refuse", "mark"]
-Rows: TypeAlias = tuple[tuple[Value, ...], ...]
+TableRows: TypeAlias = tuple[tuple[Value, ...], ...]
 
 # Whose runtime counts as 1: the first of these that was measured, else the fastest's.
 REFERENCES = ("catboost", "fast-catboost", "rf", "ridge", "logreg")
@@ -77,18 +77,18 @@ def leaderboard_table(table: ScoreTable) -> TextTable:
     metric = table.metric
     best: Literal["max", "min"] = "max" if metric.greater_is_better else "min"
     columns = (
-        Column("method"),
-        Column("category"),
-        Column(metric.label, 4, best),
-        Column("± s.e.", 4),
-        Column("P90 %", 1, "max", 100),
-        Column("P95 %", 1, "max", 100),
-        Column("PMA %", 1, "max", 100),
-        Column("Friedman rank", 2, "min"),
-        Column("top 1 %", 1, "max", 100),
-        Column("fit (s)", 3),
-        Column(f"time / {reference or 'fastest'}", 2),
-        Column("experiments", 0),
+        TextColumn("method"),
+        TextColumn("category"),
+        TextColumn(metric.label, 4, best),
+        TextColumn("± s.e.", 4),
+        TextColumn("P90 %", 1, "max", 100),
+        TextColumn("P95 %", 1, "max", 100),
+        TextColumn("PMA %", 1, "max", 100),
+        TextColumn("Friedman rank", 2, "min"),
+        TextColumn("top 1 %", 1, "max", 100),
+        TextColumn("fit (s)", 3),
+        TextColumn(f"time / {reference or 'fastest'}", 2),
+        TextColumn("experiments", 0),
     )
     names = [
         "category", "mean", "se", "p90", "p95", "pma", "rank", "top1",
@@ -115,20 +115,20 @@ def ten_best(table: ScoreTable, n: int = 10, *, limit: float = 0.25) -> TextTabl
     """
     metric, board = table.metric, leaderboard(table).head(n)
     best: Literal["max", "min"] = "max" if metric.greater_is_better else "min"
-    columns = [Column("method"), Column(f"{metric.label} avg.", 4, best)]
-    columns.append(Column("P90 %", 1, "max", 100))
+    columns = [TextColumn("method"), TextColumn(f"{metric.label} avg.", 4, best)]
+    columns.append(TextColumn("P90 %", 1, "max", 100))
     parts = [board["mean"].tolist(), board["p90"].tolist()]
     caption = f"Test {metric.label}, P90 and runtime of the best methods on {_size(table)}."
     if not metric.greater_is_better:
         easy = easy_subset(table, limit)
         means, shares = _easy_columns(easy)
-        columns.append(Column(f"{metric.label} avg., min < {limit:g}", 4, best))
-        columns.append(Column(f"P90 %, min < {limit:g}", 1, "max", 100))
+        columns.append(TextColumn(f"{metric.label} avg., min < {limit:g}", 4, best))
+        columns.append(TextColumn(f"P90 %, min < {limit:g}", 1, "max", 100))
         parts += [[values.get(m, np.nan) for m in board["method"]] for values in (means, shares)]
         caption += (
             f" The best {metric.label} is below {limit:g} in {len(easy.experiments)} of them."
         )
-    columns += [Column("avg. runtime (s)", 3, "min"), Column("max runtime (s)", 3)]
+    columns += [TextColumn("avg. runtime (s)", 3, "min"), TextColumn("max runtime (s)", 3)]
     parts += [board["fit_seconds"].tolist(), board["longest_fit"].tolist()]
     names = [_named(*pair) for pair in zip(board["method"], board["missing"] > 0, strict=True)]
     rows = tuple(zip(names, *parts, strict=True))
@@ -150,7 +150,7 @@ def top1_table(
     `limit`; for classification scores the one without AdaCap, as in the paper. ``None`` if no
     contest has anybody in it. If a contest is held without some of its networks, a note names them.
     """
-    columns, shares, notes = [Column("category")], [], []
+    columns, shares, notes = [TextColumn("category")], [], []
     for table in tables:
         for contest, part, place in _contests(table, limit):
             if not part.experiments or not part.methods:
@@ -159,7 +159,7 @@ def top1_table(
                 continue
             found = top1_by_category(part, contest, allow_absent=True)
             title = f"{table.metric.label} {place}, {contest.name} (n={found.n_experiments})"
-            columns.append(Column(title, 1, "max", 100))
+            columns.append(TextColumn(title, 1, "max", 100))
             shares.append(found.shares)
             if found.absent:
                 notes.append(f"{title}: without {', '.join(found.absent)}, which have no result.")
@@ -167,7 +167,9 @@ def top1_table(
         return None
     totals = {name: max(part.get(name, 0) for part in shares) for part in shares for name in part}
     ordered = sorted(totals, key=lambda name: (-shares[0].get(name, 0), -totals[name], name))
-    rows: Rows = tuple((name, *(part.get(name, np.nan) for part in shares)) for name in ordered)
+    rows: TableRows = tuple(
+        (name, *(part.get(name, np.nan) for part in shares)) for name in ordered
+    )
     caption = (
         "Percentage of experiments whose best method belongs to the category. Four networks stand "
         "for DNN in each contest; methods that tie divide the point."
@@ -191,9 +193,9 @@ def per_task(table: ScoreTable, n: int = 10, *, names: dict[str, str] | None = N
     methods = leaderboard(table)["method"].head(n).tolist()
     tasks = table.by_task().take_methods(methods)
     best: Literal["max", "min"] = "max" if table.metric.greater_is_better else "min"
-    columns = (Column("task"), *(Column(method, 4, best) for method in methods))
+    columns = (TextColumn("task"), *(TextColumn(method, 4, best) for method in methods))
     labels = names or {}
-    rows: Rows = tuple(
+    rows: TableRows = tuple(
         (_task_label(task, labels), *map(float, values))
         for (task, _), values in zip(tasks.experiments, tasks.values, strict=True)
     )
@@ -215,7 +217,9 @@ def failures_table(frame: pd.DataFrame) -> TextTable:
         for row in failures(frame).to_dict("records")
     )
     titles = ("method", "task", "split", "seed", "status", "reason")
-    columns = tuple(Column(title, 0 if title in ("split", "seed") else None) for title in titles)
+    columns = tuple(
+        TextColumn(title, 0 if title in ("split", "seed") else None) for title in titles
+    )
     return TextTable("failures", "Jobs without a result.", columns, rows)
 
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from adacap_bench.markdown import table_lines
+from adacap_bench.markdown import markdown_lines
 
-__all__ = ["Column", "TextTable"]
+__all__ = ["TextColumn", "TextTable"]
 
 Value: TypeAlias = str | float | int | None
 Best: TypeAlias = Literal["max", "min"] | None
@@ -23,7 +23,7 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """Title of a column and how its numbers are written."""
 
     title: str
@@ -36,7 +36,7 @@ class Column:
 
         Examples
         --------
-        >>> Column("P90 %", 1, factor=100).show(0.51234)
+        >>> TextColumn("P90 %", 1, factor=100).show(0.51234)
         '51.2'
         """
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -55,7 +55,7 @@ class TextTable:
     name : str
         Stem of its files.
     caption : str
-    columns : tuple of Column
+    columns : tuple of TextColumn
     rows : tuple of tuples
     notes : tuple of str
         Remarks below the table.
@@ -64,7 +64,7 @@ class TextTable:
 
     Examples
     --------
-    >>> columns = (Column("method"), Column("RMSE", 2, "min"))
+    >>> columns = (TextColumn("method"), TextColumn("RMSE", 2, "min"))
     >>> print(TextTable("t", "Errors.", columns, (("ols", 0.5), ("rf", 0.4))).to_markdown())
     Errors.
     <BLANKLINE>
@@ -77,7 +77,7 @@ class TextTable:
 
     name: str
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[TextColumn, ...]
     rows: tuple[tuple[Value, ...], ...]
     notes: tuple[str, ...] = ()
     best_by_row: Best = None
@@ -124,7 +124,7 @@ class TextTable:
             for pairs in map(zip, self.texts(), self.bold())
         ]
         aligned = "".join("l" if c.digits is None else "r" for c in self.columns)
-        lines = [self.caption, "", *table_lines(titles, rows, aligned)]
+        lines = [self.caption, "", *markdown_lines(titles, rows, aligned)]
         for note in self.notes:
             lines += ["", _markdown(note)]
         return "\n".join(lines) + "\n"

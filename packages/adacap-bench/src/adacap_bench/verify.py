@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from adacap_bench.datasets import DataError, Table, Task
+from adacap_bench.datasets import DataError, Task, TaskTable
 from adacap_bench.datasets.catalogue import mnist_files
 from adacap_bench.datasets.loading import read_task_frame, table_of
 from adacap_bench.datasets.places import checksum, how_to_get, locate, read_content
@@ -140,7 +140,7 @@ def _check_sums(files: Iterable[tuple[DataFile, Path]]) -> list[Check]:
     return checks
 
 
-def _check_table(task: Task, frame: pandas.DataFrame, table: Table) -> list[Check]:
+def _check_table(task: Task, frame: pandas.DataFrame, table: TaskTable) -> list[Check]:
     """Checks of shape and figures; the shape is right, or reading would have failed."""
     checks = []
     if task.rows is not None and task.columns is not None:
@@ -156,7 +156,7 @@ def _check_table(task: Task, frame: pandas.DataFrame, table: Table) -> list[Chec
     return checks
 
 
-def _found_figures(task: Task, frame: pandas.DataFrame, table: Table) -> dict[str, int]:
+def _found_figures(task: Task, frame: pandas.DataFrame, table: TaskTable) -> dict[str, int]:
     if task.is_encoded:  # a matrix does not show the kinds of columns
         return {"n": len(frame), "p": frame.shape[1] - 1}
     # The 2022 paper counts training rows, the 2021 supplement all rows.

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from joblib.externals.loky import process_executor
 
+from adacap._typing import Array
 from adacap.comparison.scoring import check_predictions, score_classes, score_values
 from adacap_bench.jobs import Record, versions
 from adacap_bench.methods import Method, find_method
@@ -27,7 +27,6 @@ from adacap_bench.split import Split
 
 __all__ = ["prepare", "run_order", "set_up", "thread_variables"]
 
-Array = npt.NDArray[Any]
 
 _MOST_GROWTH = 3_000_000_000  # bytes a worker may gain before it is replaced
 _THREAD_VARIABLES = (

@@ -17,7 +17,7 @@ from adacap_bench.datasets import (
 )
 from adacap_bench.datasets.loading import make_table
 from adacap_bench.datasets.places import cache_folder, data_folders, locate
-from adacap_bench.datasets.tasks import DataFile, Reader, Table, Task
+from adacap_bench.datasets.tasks import DataFile, Reader, Task, TaskTable
 
 FILE = DataFile("raw/toy/toy.csv", urls=("https://example.org/toy.csv",))
 TASK = Task(
@@ -146,7 +146,7 @@ def test_a_raw_target_that_is_lost_is_refused():
 def test_a_table_has_as_many_targets_as_rows():
     table = load_table("builtin-iris")
     with pytest.raises(ValueError, match="X has 150 rows, but y has 149"):
-        Table(table.task, table.X, table.y[1:])
+        TaskTable(table.task, table.X, table.y[1:])
 
 
 # -------------------------------------------------- built-in: offline, seeded, of a declared shape

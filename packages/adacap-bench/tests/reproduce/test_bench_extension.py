@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from adacap_bench.jobs import Job, Record
 from adacap_bench.methods import METHODS, Method
 from adacap_bench.runner import run
-from adacap_bench.settings import Settings
-from adacap_bench.sources import Source
+from adacap_bench.settings import RunSettings
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 from adacap_bench.store import SCHEMA_VERSION, Store
 
@@ -44,7 +44,7 @@ def slopes(estimator, split):
     return {"coef": estimator.model_.coef_.tolist(), "n_test": len(split.y_test)}
 
 
-SOURCE = Source("toy-line", "Line", "regression", make, {"rows": 20})
+SOURCE = MadeTask("toy-line", "Line", "regression", make, {"rows": 20})
 METHOD = Method("flat-ridge", "Linear", {"regression"}, build, probe=slopes)
 
 
@@ -68,19 +68,19 @@ def test_a_method_that_is_not_registered_runs_on_made_data(tmp_path):
 
 
 def test_settings_of_a_source_and_a_probe_enter_the_hash():
-    other = Source("toy-line", "Line", "regression", make, {"rows": 21})
+    other = MadeTask("toy-line", "Line", "regression", make, {"rows": 21})
     silent = Method("flat-ridge", "Linear", {"regression"}, build)
     hashes = {
-        Settings().hash(METHOD, SOURCE), Settings().hash(METHOD, other),
-        Settings().hash(silent, SOURCE),
+        RunSettings().hash(METHOD, SOURCE), RunSettings().hash(METHOD, other),
+        RunSettings().hash(silent, SOURCE),
     }  # fmt: skip
     assert len(hashes) == 3
-    assert Settings().hash(METHOD, SOURCE) in hashes
+    assert RunSettings().hash(METHOD, SOURCE) in hashes
 
 
 def test_a_source_of_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="kind must be one of"):
-        Source("toy", "Toy", "ranking", make)
+        MadeTask("toy", "Toy", "ranking", make)
 
 
 def test_payloads_come_back(tmp_path):

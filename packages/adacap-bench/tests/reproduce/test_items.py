@@ -7,9 +7,9 @@ import pytest
 
 from adacap_bench.reproduce import SCALES, find_items, items
 from adacap_bench.reproduce.drawing import _draw_panel
-from adacap_bench.reproduce.evidence import read_evidence
 from adacap_bench.reproduce.figure import Panel, Series
 from adacap_bench.reproduce.item import Row, judged
+from adacap_bench.reproduce.item_record import read_item_record
 from adacap_bench.reproduce.registry import UnknownItemError
 from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.running import Machine, reproduce, write_all
@@ -37,22 +37,22 @@ def test_every_item_sums_up_its_jobs(key, scale, made_up, no_targets, monkeypatc
     monkeypatch.setattr(
         "adacap_bench.reproduce.running._run", lambda item, scale, machine: made_up(item, scale)
     )
-    evidence = reproduce(item, Machine(tmp_path / "state.sqlite"), scale)
-    assert evidence.rows
-    assert evidence.claims
-    assert all(claim.evidence for claim in evidence.claims)
-    assert evidence.scale == scale
+    record = reproduce(item, Machine(tmp_path / "state.sqlite"), scale)
+    assert record.rows
+    assert record.claims
+    assert all(claim.evidence for claim in record.claims)
+    assert record.scale == scale
     if scale == "ledger":
-        assert not any("this scale has no row" in claim.evidence for claim in evidence.claims)
+        assert not any("this scale has no row" in claim.evidence for claim in record.claims)
     path = tmp_path / "record.json"
-    evidence.write(path)
+    record.write(path)
     assert path.stat().st_size < 100_000
-    back = read_evidence(path)
-    assert [row.label for row in back.rows] == [row.label for row in evidence.rows]
-    assert back.to_json() == evidence.to_json()
+    back = read_item_record(path)
+    assert [row.label for row in back.rows] == [row.label for row in record.rows]
+    assert back.to_json() == record.to_json()
     again = rejudged(item, back)
     assert again is not None
-    assert [claim.verdict for claim in again.claims] == [c.verdict for c in evidence.claims]
+    assert [claim.verdict for claim in again.claims] == [c.verdict for c in record.claims]
 
 
 @pytest.mark.parametrize("key", items())
@@ -102,9 +102,9 @@ def test_a_claim_follows_the_numbers(shift, verdict, made_up, monkeypatch, tmp_p
         return results
 
     monkeypatch.setattr("adacap_bench.reproduce.running._run", shifted)
-    evidence = reproduce(item, Machine(tmp_path / "state.sqlite"), "ledger")
-    assert evidence.claims[0].verdict == verdict
-    assert (evidence.verdict == "reproduced") == (verdict == "reproduced")
+    record = reproduce(item, Machine(tmp_path / "state.sqlite"), "ledger")
+    assert record.claims[0].verdict == verdict
+    assert (record.verdict == "reproduced") == (verdict == "reproduced")
 
 
 def test_files_of_an_item(made_up, no_targets, monkeypatch, tmp_path):
@@ -113,8 +113,8 @@ def test_files_of_an_item(made_up, no_targets, monkeypatch, tmp_path):
         "adacap_bench.reproduce.running._run", lambda item, scale, machine: made_up(item, scale)
     )
     for key in ("c1", "c8", "c10"):  # shades, curves, bars
-        evidence = reproduce(items()[key], Machine(tmp_path / "state.sqlite"), "quick")
-        paths = write_all(evidence, tmp_path)
+        record = reproduce(items()[key], Machine(tmp_path / "state.sqlite"), "quick")
+        paths = write_all(record, tmp_path)
         assert [path.suffix for path in paths] == [".json", ".md", ".png", ".html"]
         assert paths[2].read_bytes().startswith(b"\x89PNG")
         assert "data-chart" in paths[3].read_text(encoding="utf-8")

@@ -46,9 +46,9 @@ def test_parts_make_the_whole(machine):
 
 @pytest.mark.parametrize("methods", [[one] for one in (*OTHERS, "glu-mlp")])
 def test_one_method_alone_decides_no_claim_about_all(machine, methods):
-    evidence = reproduce(BAGGING, machine, "ledger", methods=methods)
-    assert evidence.extent.endswith(f"{methods[0]} only")
-    assert not any(claim.holds for claim in evidence.claims)
+    record = reproduce(BAGGING, machine, "ledger", methods=methods)
+    assert record.extent.endswith(f"{methods[0]} only")
+    assert not any(claim.holds for claim in record.claims)
 
 
 def test_the_command_joins_the_record_of_the_folder(machine, tmp_path):

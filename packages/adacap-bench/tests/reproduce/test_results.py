@@ -7,7 +7,7 @@ from adacap_bench.jobs import Job, Record
 from adacap_bench.reproduce.item import Grid
 from adacap_bench.reproduce.results import Results, row_of, units
 from adacap_bench.reproduce.verdicts import contrast
-from adacap_bench.sources import Source
+from adacap_bench.sources import MadeTask
 
 
 def record(method, split=0, seed=0, task="a", rmse=0.5) -> Record:
@@ -15,8 +15,8 @@ def record(method, split=0, seed=0, task="a", rmse=0.5) -> Record:
     return Record(job, "ok", "", "regression", metrics={"test_rmse": rmse})
 
 
-def made(key, **fields) -> Source:
-    return Source(key, key, "regression", lambda index: None, **fields)
+def made(key, **fields) -> MadeTask:
+    return MadeTask(key, key, "regression", lambda index: None, **fields)
 
 
 def test_an_experiment_is_what_the_study_asks():

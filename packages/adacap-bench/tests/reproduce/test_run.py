@@ -252,9 +252,9 @@ def test_listing_loads_no_tensor_library():
 
 
 def test_theorem_1_error_falls_as_n_grows(tmp_path):
-    evidence = reproduce(items()["c11"], Machine(tmp_path / "state.sqlite", n_jobs=2), "quick")
-    assert evidence.claims[0].verdict == "reproduced"
-    assert evidence.claims[1].verdict == "reproduced"
+    record = reproduce(items()["c11"], Machine(tmp_path / "state.sqlite", n_jobs=2), "quick")
+    assert record.claims[0].verdict == "reproduced"
+    assert record.claims[1].verdict == "reproduced"
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from adacap.comparison import corrected_error
 from adacap_bench.reproduce.item import Claim, Row, judged
 from adacap_bench.reproduce.verdicts import (
     LEVEL,
-    Effect,
+    ClaimEffect,
     agrees,
     as_elsewhere,
     contrast,
@@ -19,9 +19,9 @@ from adacap_bench.reproduce.verdicts import (
 )
 
 
-def many(score, **fields) -> Effect:
+def many(score, **fields) -> ClaimEffect:
     """An effect so well known that its error is exact."""
-    return Effect(score, 1.0, 50, df=math.inf, **fields)
+    return ClaimEffect(score, 1.0, 50, df=math.inf, **fields)
 
 
 def seeds(*values, task="") -> dict[str, float]:
@@ -98,24 +98,24 @@ def test_seeds_on_the_same_splits_are_no_further_experiments():
 @pytest.mark.parametrize("n", [10, 12, 30, 2000])
 def test_the_bound_is_that_of_students_t(n):
     bound = stats.t.isf(LEVEL / 2, n - 1)
-    assert decide([[Effect(1.001 * bound, 1.0, n)]]) == [True]
-    assert decide([[Effect(-1.001 * bound, 1.0, n)]]) == [False]
-    assert decide([[Effect(0.999 * bound, 1.0, n)]]) == [None]
+    assert decide([[ClaimEffect(1.001 * bound, 1.0, n)]]) == [True]
+    assert decide([[ClaimEffect(-1.001 * bound, 1.0, n)]]) == [False]
+    assert decide([[ClaimEffect(0.999 * bound, 1.0, n)]]) == [None]
     assert bound == pytest.approx(2.32 if n == 10 else bound, abs=0.001)
 
 
 def test_nine_experiments_decide_nothing():
-    assert decide([[Effect(9.0, 0.1, 9)]]) == [None]
+    assert decide([[ClaimEffect(9.0, 0.1, 9)]]) == [None]
 
 
 def test_degrees_of_freedom_count_not_experiments():
     """Ten experiments, but one task of two makes all the error."""
-    assert decide([[Effect(3.0, 1.0, 10)]]) == [True]
-    assert decide([[Effect(3.0, 1.0, 10, df=1.0)]]) == [None]
+    assert decide([[ClaimEffect(3.0, 1.0, 10)]]) == [True]
+    assert decide([[ClaimEffect(3.0, 1.0, 10, df=1.0)]]) == [None]
 
 
 def test_no_error_or_no_effect_decides_nothing():
-    assert decide([[Effect(5.0, None, 100)], []]) == [None, None]
+    assert decide([[ClaimEffect(5.0, None, 100)], []]) == [None, None]
     assert decide([]) == []
 
 
@@ -136,14 +136,14 @@ def test_a_claim_of_several_parts_holds_by_the_weakest_and_fails_by_one():
     assert decide([[strong, strong]]) == [True]
     assert decide([[strong, weak]]) == [None]
     assert decide([[strong, against]]) == [False]
-    assert decide([[strong, Effect(5, None, 20)]]) == [None]
+    assert decide([[strong, ClaimEffect(5, None, 20)]]) == [None]
     # The worst of two was picked: 2.28 errors are needed to refute.
     assert decide([[strong, many(-2.2)]]) == [None]
     assert decide([[strong, many(-2.3)]]) == [False]
 
 
 def test_the_part_that_refutes_is_the_least_likely_one_whatever_its_degrees_of_freedom():
-    assert decide([[Effect(-4.0, 1.0, 10, df=1.0), many(-3.5)]]) == [False]
+    assert decide([[ClaimEffect(-4.0, 1.0, 10, df=1.0), many(-3.5)]]) == [False]
 
 
 def test_a_comparison_picked_from_many_needs_more():

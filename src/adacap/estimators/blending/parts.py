@@ -15,9 +15,11 @@ from adacap.members.kernel import FittedKernel
 from adacap.nn.predictors import Blend, Frozen
 from adacap.training.data import MemberRows
 
-__all__ = ["Blended", "KernelMember", "Part", "TrainedMember", "blend_module", "out_of_fold"]
+__all__ = [
+    "Blended", "FoldLayers", "KernelMember", "Part", "TrainedMember", "blend_module", "out_of_fold",
+]  # fmt: skip
 
-FoldLayers = Sequence[tuple[Tensor, Tensor]]
+FoldLayers = tuple[tuple[Tensor, Tensor], ...]  # weights (J, c) and offsets (c,) of each member
 
 _MOST_STUDIED = 1000  # rows that the capacity of a kernel is read on
 

@@ -164,7 +164,7 @@ def _cycle(column: _GraphColumn, part: plan.Cycle) -> str:
     return graph.cast(waves, "float64")
 
 
-PARTS: dict[type[plan.Part], Callable[[_GraphColumn, Any], str]] = {
+PARTS: dict[type[plan.ColumnPart], Callable[[_GraphColumn, Any], str]] = {
     plan.Unchanged: lambda column, part: column.values,
     plan.Number: _number,
     plan.MissingFlag: lambda column, part: column.missing(),

@@ -16,7 +16,7 @@ from adacap.exceptions import suggest
 from adacap_bench.cli import folder_to_read, folder_to_write, options
 
 if TYPE_CHECKING:
-    from adacap_bench.reproduce import Evidence, Item, Machine
+    from adacap_bench.reproduce import Item, ItemRecord, Machine
 
 __all__ = ["app", "reproduce"]
 
@@ -167,7 +167,7 @@ def _run_all(
         NoResultError,
         UnfinishedError,
         cheapest_first,
-        read_evidence,
+        read_item_record,
         reproduce,
         write_all,
     )
@@ -178,10 +178,10 @@ def _run_all(
     found: list[dict[str, Any]] = []
     failed = left = 0
     for item in chosen:
-        record = output / f"{item.key}.json"
-        earlier = read_evidence(record) if methods and record.exists() else None
+        file = output / f"{item.key}.json"
+        earlier = read_item_record(file) if methods and file.exists() else None
         try:
-            evidence = reproduce(
+            record = reproduce(
                 item, machine, scale,
                 splits=splits, seeds=seeds, methods=methods, earlier=earlier,
             )  # fmt: skip
@@ -194,18 +194,18 @@ def _run_all(
             left += error.n_left
             found.append(_unfinished(item, error.n_left, []))
             continue
-        if evidence.n_left:
-            typer.echo(f"{item.key}: {evidence.progress}.", err=True)
-            left += evidence.n_left
-            paths = [] if _says_more(record, evidence) else write_all(evidence, output)
-            found.append(_unfinished(item, evidence.n_left, paths))
+        if record.n_left:
+            typer.echo(f"{item.key}: {record.progress}.", err=True)
+            left += record.n_left
+            paths = [] if _says_more(file, record) else write_all(record, output)
+            found.append(_unfinished(item, record.n_left, paths))
             continue
-        paths = write_all(evidence, output)
+        paths = write_all(record, output)
         found.append(
-            {"item": item.key, "verdict": evidence.verdict, "files": [str(path) for path in paths]}
+            {"item": item.key, "verdict": record.verdict, "files": [str(path) for path in paths]}
         )
         if not as_json:
-            _print(evidence)
+            _print(record)
     if as_json:
         typer.echo(json.dumps(found))
     if left:
@@ -218,16 +218,16 @@ def _unfinished(item: Item, n_left: int, paths: list[Path]) -> dict[str, Any]:
     return {"item": item.key, "verdict": "unfinished", "files": files, "jobs_left": n_left}
 
 
-def _says_more(record: Path, unfinished: Evidence) -> bool:
+def _says_more(file: Path, unfinished: ItemRecord) -> bool:
     """Whether an existing record is based on more runs; it is then kept."""
-    from adacap_bench.reproduce import read_evidence
+    from adacap_bench.reproduce import read_item_record
 
-    if not record.exists():
+    if not file.exists():
         return False
-    there = read_evidence(record)
+    there = read_item_record(file)
     more = there.n_jobs - there.n_failed > unfinished.n_jobs - unfinished.n_failed
     if more:
-        typer.echo(f"{record} is of {there.n_jobs} runs and is kept.", err=True)
+        typer.echo(f"{file} is of {there.n_jobs} runs and is kept.", err=True)
     return more
 
 
@@ -268,11 +268,11 @@ def _list(as_json: bool) -> None:
     print_table(["item", "what", "where in the paper"], lines, n_text=3)
 
 
-def _print(evidence: Evidence) -> None:
+def _print(record: ItemRecord) -> None:
     from adacap_bench.reproduce.text import table_rows
 
-    titles, *lines = table_rows(evidence)
-    typer.echo(f"\n{evidence.item}: {evidence.title} ({evidence.extent})")
+    titles, *lines = table_rows(record)
+    typer.echo(f"\n{record.item}: {record.title} ({record.extent})")
     print_table(list(map(str, titles)), [list(map(str, line)) for line in lines], n_text=None)
-    for claim in evidence.claims:
+    for claim in record.claims:
         typer.echo(f"{claim.verdict}: {claim.text}. {claim.evidence}")

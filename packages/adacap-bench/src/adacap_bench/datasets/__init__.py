@@ -7,15 +7,15 @@ from adacap_bench.datasets.errors import DataError, DownloadError, MissingDataEr
 from adacap_bench.datasets.fetching import fetch
 from adacap_bench.datasets.loading import load_table
 from adacap_bench.datasets.mnist import load_digit_images, load_mnist
-from adacap_bench.datasets.tasks import Table, Task
+from adacap_bench.datasets.tasks import Task, TaskTable
 
 __all__ = [
     "SUITES",
     "DataError",
     "DownloadError",
     "MissingDataError",
-    "Table",
     "Task",
+    "TaskTable",
     "catalogue",
     "fetch",
     "find_suite",

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from adacap._version import __version__
 from adacap_bench.datasets.errors import DownloadError
 
-__all__ = ["Progress", "Transfer", "download"]
+__all__ = ["ByteProgress", "Transfer", "download"]
 
-Progress = Callable[[int, int | None], None]  # bytes there, bytes in all if known
+ByteProgress = Callable[[int, int | None], None]  # bytes there, bytes in all if known
 
 _CHUNK = 1 << 16
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
@@ -33,7 +33,7 @@ class _Passing(Exception):
 class Transfer:
     """How patient a download is, and what is called on progress."""
 
-    progress: Progress | None = None
+    progress: ByteProgress | None = None
     retries: int = 3  # after a passing fault, such as an answer that ends early
     timeout: float = 30.0  # seconds without an answer
     pause: float = 1.0  # seconds before the second try; doubled for each further one
@@ -92,7 +92,7 @@ def _judged(error: urllib.error.HTTPError, url: str, part: Path) -> Exception:
     return DownloadError(f"{url}: the server answered {error.code} {error.reason}.")
 
 
-def _save(answer: Any, part: Path, start: int, progress: Progress | None) -> None:
+def _save(answer: Any, part: Path, start: int, progress: ByteProgress | None) -> None:
     """Append the answer to the first ``start`` bytes of ``part``."""
     begin, total = _extent(answer, start)
     if begin != start:

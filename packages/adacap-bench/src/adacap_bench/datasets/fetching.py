@@ -29,7 +29,7 @@ from adacap_bench.datasets.tasks import DataFile, Task
 __all__ = ["fetch", "fetch_file"]
 
 _FRESH_STARTS = 2  # downloads from the first byte before a wrong content is believed
-Check = Callable[[bytes], None]
+ContentCheck = Callable[[bytes], None]
 
 
 def fetch(
@@ -91,7 +91,7 @@ def fetch_file(
     folder: str | Path | None = None,
     mirror: str | None = None,
     force: bool = False,
-    check: Check | None = None,
+    check: ContentCheck | None = None,
     transfer: Transfer | None = None,
 ) -> Path:
     """Path of a file of the catalogue, downloaded if it is absent or damaged.
@@ -125,7 +125,7 @@ def _addresses(file: DataFile, mirror: str | None) -> list[str]:
     return [base, f"{base}.gz"]
 
 
-def _obtain(url: str, part: Path, file: DataFile, check: Check, transfer: Transfer) -> bytes:
+def _obtain(url: str, part: Path, file: DataFile, check: ContentCheck, transfer: Transfer) -> bytes:
     """Right content of one address. A wrong one is fetched again from its first byte."""
     reason = ""
     for _ in range(_FRESH_STARTS + part.exists()):
@@ -163,7 +163,7 @@ def _csv_of_arff(content: bytes) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def _checker(file: DataFile, task: Task | None, by_sum: bool) -> Check:
+def _checker(file: DataFile, task: Task | None, by_sum: bool) -> ContentCheck:
     """Check of a content: its checksum, or the shape of its table where no sum applies."""
 
     def check(content: bytes) -> None:
@@ -192,7 +192,7 @@ def _check_shape(content: bytes, task: Task) -> None:
         raise DataError(f"its table is {frame.shape}, not {expected}.")
 
 
-def _is_right(path: Path, file: DataFile, check: Check) -> bool:
+def _is_right(path: Path, file: DataFile, check: ContentCheck) -> bool:
     try:
         check(read_content(path, file.name))
     except DataError:

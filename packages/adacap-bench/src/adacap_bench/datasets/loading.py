@@ -14,7 +14,7 @@ from adacap_bench.datasets.errors import DataError
 from adacap_bench.datasets.places import how_to_get, read_content, require
 from adacap_bench.datasets.reading import read_frame, resolve
 from adacap_bench.datasets.targets import code_classes, is_missing, transform_target
-from adacap_bench.datasets.tasks import Table, Task
+from adacap_bench.datasets.tasks import Task, TaskTable
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ __all__ = ["MAKERS", "load_table", "make_table", "read_task_frame", "table_of"]
 
 def load_table(
     task: Task | str, *, folder: str | Path | None = None, raw_target: bool = False
-) -> Table:
+) -> TaskTable:
     """Features and target of a task.
 
     Parameters
@@ -38,7 +38,7 @@ def load_table(
 
     Returns
     -------
-    Table
+    TaskTable
         Read from the file at each call.
 
     Raises
@@ -52,7 +52,7 @@ def load_table(
     --------
     >>> table = load_table("builtin-diabetes")
     >>> table
-    Table(builtin-diabetes: 442 rows, 10 columns, regression)
+    TaskTable(builtin-diabetes: 442 rows, 10 columns, regression)
     >>> table.y[:3]
     array([151.,  75., 141.])
     >>> load_table("builtin-iris").classes
@@ -88,7 +88,7 @@ def read_task_frame(task: Task, folder: str | Path | None = None) -> pandas.Data
     return frame
 
 
-def table_of(frame: pandas.DataFrame, task: Task, raw_target: bool = False) -> Table:
+def table_of(frame: pandas.DataFrame, task: Task, raw_target: bool = False) -> TaskTable:
     """Features and target of a frame read by :func:`read_task_frame`."""
     names = [str(name) for name in frame.columns]
     (target,) = resolve(task.target, names, task.key)
@@ -102,8 +102,8 @@ def table_of(frame: pandas.DataFrame, task: Task, raw_target: bool = False) -> T
     X = frame.iloc[np.flatnonzero(keep), features].reset_index(drop=True)
     column = frame.iloc[np.flatnonzero(keep), target]
     if task.kind == "regression":
-        return Table(task, X, transform_target(column, task, raw_target))
-    return Table(task, X, *code_classes(column, task))
+        return TaskTable(task, X, transform_target(column, task, raw_target))
+    return TaskTable(task, X, *code_classes(column, task))
 
 
 def _advice(task: Task) -> str:

@@ -18,7 +18,7 @@ from adacap_bench.datasets.errors import DataError, MissingDataError
 from adacap_bench.datasets.places import read_content
 from adacap_bench.datasets.reading import read_frame, resolve
 from adacap_bench.datasets.targets import is_missing
-from adacap_bench.datasets.tasks import KINDS, Kind, Reader, Task
+from adacap_bench.datasets.tasks import KINDS, Reader, Task, TaskKind
 
 __all__ = [
     "FIELDS",
@@ -186,7 +186,7 @@ def _tabbed(content: bytes) -> bytes:
     return re.sub(rb"[ \t]+", b"\t", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", content))
 
 
-def sniff_kind(target: pandas.Series[Any]) -> Kind:
+def sniff_kind(target: pandas.Series[Any]) -> TaskKind:
     """Kind of the task by its target, under the rule of the command line.
 
     See :func:`adacap.tables.targets.holds_classes`; two classes make a binary task.

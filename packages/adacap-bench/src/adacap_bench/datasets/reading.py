@@ -10,7 +10,7 @@ import numpy as np
 
 from adacap.exceptions import did_you_mean, few_of
 from adacap_bench.datasets.errors import DataError
-from adacap_bench.datasets.tasks import Column, Reader
+from adacap_bench.datasets.tasks import ColumnKey, Reader
 
 if TYPE_CHECKING:
     import pandas
@@ -81,13 +81,13 @@ def _joined(lines: Iterable[bytes], separator: bytes, columns: int) -> Iterable[
         yield pending
 
 
-def resolve(columns: Column | Iterable[Column], names: list[str], task: str) -> list[int]:
+def resolve(columns: ColumnKey | Iterable[ColumnKey], names: list[str], task: str) -> list[int]:
     """Positions of columns given by position, negative from the end, or by name."""
     asked = [columns] if isinstance(columns, int | str) else list(columns)
     return [_position(column, names, task) for column in asked]
 
 
-def _position(column: Column, names: list[str], task: str) -> int:
+def _position(column: ColumnKey, names: list[str], task: str) -> int:
     if isinstance(column, str) and column in names:
         return names.index(column)
     if isinstance(column, int) and -len(names) <= column < len(names):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap_bench.datasets.errors import DataError
 from adacap_bench.datasets.tasks import Task
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "TRANSFORMS", "code_classes", "is_missing", "transform_target"]
 
-Floats = npt.NDArray[np.float64]
 
 MISSING = ("", "?", "NA", "NaN", "nan")  # a target that reads so is not there
 

@@ -12,11 +12,14 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["KINDS", "Column", "DataFile", "Exemption", "Figures", "Kind", "Reader", "Table", "Task"]
+__all__ = [
+    "KINDS", "ColumnKey", "DataFile", "Exemption", "Figures", "Reader", "Task", "TaskKind",
+    "TaskTable",
+]  # fmt: skip
 
-Kind = Literal["regression", "binary", "multiclass"]
-KINDS: tuple[Kind, ...] = ("regression", "binary", "multiclass")
-Column = int | str  # position, negative from the end, or name
+TaskKind = Literal["regression", "binary", "multiclass"]
+KINDS: tuple[TaskKind, ...] = ("regression", "binary", "multiclass")
+ColumnKey = int | str  # position, negative from the end, or name
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Reader:
     lines: tuple[int, ...] = ()  # the first, and the one after the last, if a part is meant
     join_broken: bool = False  # a line that is short of fields is continued on the next one
     drop_rows: tuple[int, ...] = ()  # to leave out, negative ones counted from the end
-    exclude: tuple[Column, ...] = ()  # no features: row numbers, dates, empty columns
+    exclude: tuple[ColumnKey, ...] = ()  # no features: row numbers, dates, empty columns
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,11 @@ class Task:
 
     key: str
     name: str
-    kind: Kind
+    kind: TaskKind
     suites: tuple[str, ...] = ()
     file: DataFile | None = None
     reader: Reader = field(default_factory=Reader)
-    target: Column = -1
+    target: ColumnKey = -1
     transform: str = "none"
     stored_scale: str = ""
     classes: tuple[str, ...] = ()
@@ -147,7 +150,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TaskTable:
     """A loaded task.
 
     Attributes
@@ -169,7 +172,7 @@ class Table:
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
-        return f"Table({self.task.key}: {rows} rows, {columns} columns, {self.task.kind})"
+        return f"TaskTable({self.task.key}: {rows} rows, {columns} columns, {self.task.kind})"
 
     def __post_init__(self) -> None:
         if len(self.X) != len(self.y):

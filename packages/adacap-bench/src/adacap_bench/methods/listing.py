@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adacap.comparison.registry import Method
 from adacap_bench.jobs import KINDS
-from adacap_bench.markdown import place, table_lines
+from adacap_bench.markdown import markdown_lines, place
 
 __all__ = ["MARKS", "methods_table"]
 
@@ -31,7 +31,7 @@ def methods_table(methods: Iterable[Method]) -> str:
     |---|---|---|---|---|---|
     | `ols` | Linear | regression | sklearn |  |  |
     """
-    return "\n".join(table_lines(_HEAD, map(_cells, methods)))
+    return "\n".join(markdown_lines(_HEAD, map(_cells, methods)))
 
 
 def _cells(method: Method) -> tuple[str, ...]:

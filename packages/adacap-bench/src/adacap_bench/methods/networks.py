@@ -8,7 +8,7 @@ from typing import Any
 from adacap.comparison.factory import EVERY_KIND, REGRESSION, check_kind
 from adacap.comparison.registry import Method
 
-__all__ = ["METHODS", "Preset"]
+__all__ = ["METHODS", "PresetFactory"]
 
 # The keys of adacap.nn.ARCHITECTURES, which cannot be listed without loading torch.
 _ARCHITECTURES = {
@@ -49,7 +49,7 @@ _CATEGORY_OF = {"adacap": "AdaCap", "tikhonov": "Tikhonov", "plain": "DNN"}
 
 
 @dataclass(frozen=True)
-class Preset:
+class PresetFactory:
     """``build`` of a preset. Columns come encoded and standardised: the net takes them as is."""
 
     name: str
@@ -78,7 +78,9 @@ def _build_fastai(kind: str, seed: int) -> Any:
 
 def _preset(scheme: str, architecture: str, note: str) -> Method:
     name = architecture if scheme == "plain" else f"{scheme}-{architecture}"
-    return Method(name, _CATEGORY_OF[scheme], EVERY_KIND, Preset(name), ("torch",), note=note)
+    return Method(
+        name, _CATEGORY_OF[scheme], EVERY_KIND, PresetFactory(name), ("torch",), note=note
+    )
 
 
 METHODS: tuple[Method, ...] = (
@@ -97,7 +99,7 @@ METHODS: tuple[Method, ...] = (
         for architecture, note in _ARCHITECTURES.items()
     ),
     *(
-        Method(name, "MLR-NN", EVERY_KIND, Preset(name), ("torch",), note=note)
+        Method(name, "MLR-NN", EVERY_KIND, PresetFactory(name), ("torch",), note=note)
         for name, note in _MLR_NETS.items()
     ),
     *(
@@ -105,7 +107,7 @@ METHODS: tuple[Method, ...] = (
             f"adacap-{name}",
             "AdaCap",
             REGRESSION if name == "fast-nets" else EVERY_KIND,
-            Preset(name, REGRESSION if name == "fast-nets" else EVERY_KIND),
+            PresetFactory(name, REGRESSION if name == "fast-nets" else EVERY_KIND),
             ("torch",),
             note=note,
         )

@@ -13,7 +13,7 @@ from adacap_bench.metrics.contests import (
     easy_subset,
     top1_by_category,
 )
-from adacap_bench.metrics.pairs import PairedDifference, paired_bootstrap, win_rate_matrix
+from adacap_bench.metrics.pairs import PairedBootstrap, paired_bootstrap, win_rate_matrix
 from adacap_bench.metrics.ranks import (
     CriticalDifference,
     FriedmanTest,
@@ -45,7 +45,7 @@ __all__ = [
     "MeanScore",
     "Metric",
     "MissingCellsError",
-    "PairedDifference",
+    "PairedBootstrap",
     "Runtime",
     "ScoreTable",
     "TopOne",

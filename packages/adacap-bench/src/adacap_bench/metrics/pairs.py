@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from adacap_bench.metrics.scores import FloatArray, ScoreTable
 
-__all__ = ["PairedDifference", "paired_bootstrap", "win_rate_matrix"]
+__all__ = ["PairedBootstrap", "paired_bootstrap", "win_rate_matrix"]
 
 
 @dataclass(frozen=True)
-class PairedDifference:
+class PairedBootstrap:
     """Mean of first minus second over the experiments both have.
 
     `low` and `high` bound it; `first_better` is the share of resamples in which the first method
@@ -38,7 +38,7 @@ def paired_bootstrap(
     level: float = 0.95,
     unit: Literal["task", "experiment"] = "task",
     seed: int = 0,
-) -> PairedDifference:
+) -> PairedBootstrap:
     """Percentile bootstrap of the mean difference between two methods.
 
     Parameters
@@ -70,7 +70,7 @@ def paired_bootstrap(
     means = _resampled_means(differences[known], units, n_units, n_resamples, seed)
     tail = (1 - level) / 2
     sign = 1 if table.metric.greater_is_better else -1
-    return PairedDifference(
+    return PairedBootstrap(
         first=first,
         second=second,
         mean=float(differences[known].mean()),

@@ -5,8 +5,13 @@ beside, and which rule decides each claim. Importing this loads no tensor librar
 """
 
 from adacap_bench.reproduce.costs import cheapest_first
-from adacap_bench.reproduce.evidence import Evidence, EvidenceError, read_evidence, read_folder
 from adacap_bench.reproduce.item import SCALES, Claim, Item, Outcome, Row, Scale
+from adacap_bench.reproduce.item_record import (
+    ItemRecord,
+    ItemRecordError,
+    read_folder,
+    read_item_record,
+)
 from adacap_bench.reproduce.ledger import write_ledger
 from adacap_bench.reproduce.registry import UnknownItemError, find_items, items
 from adacap_bench.reproduce.results import NoResultError, UnfinishedError
@@ -15,9 +20,9 @@ from adacap_bench.reproduce.running import Machine, reproduce, write_all
 __all__ = [
     "SCALES",
     "Claim",
-    "Evidence",
-    "EvidenceError",
     "Item",
+    "ItemRecord",
+    "ItemRecordError",
     "Machine",
     "NoResultError",
     "Outcome",
@@ -28,8 +33,8 @@ __all__ = [
     "cheapest_first",
     "find_items",
     "items",
-    "read_evidence",
     "read_folder",
+    "read_item_record",
     "reproduce",
     "write_all",
     "write_ledger",

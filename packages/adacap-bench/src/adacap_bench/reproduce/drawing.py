@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adacap.files.atomic import drafted
-from adacap_bench.reproduce.figure import Figure, Panel, Series, labels
+from adacap_bench.reproduce.figure import FigureData, Panel, Series, labels
 
 __all__ = ["write_html", "write_png"]
 
@@ -18,7 +18,7 @@ _PER_LINE = 4
 _ALL_AXES = {"line": "-", "dashed": "--"}
 
 
-def write_png(figure: Figure, path: Path) -> None:
+def write_png(figure: FigureData, path: Path) -> None:
     """Draw a figure as a picture, replacing one that is there."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -92,7 +92,7 @@ def _draw_bars(axes: Any, series: Series, colour: str, bars: list[Series]) -> No
         axes.invert_yaxis()
 
 
-def write_html(figure: Figure, title: str, path: Path, table: list[list[object]]) -> None:
+def write_html(figure: FigureData, title: str, path: Path, table: list[list[object]]) -> None:
     """Write a page with the figure, whose values can be read off, and its table, titles first."""
     from adacap.page import Page
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Figure", "Panel", "Series"]
+__all__ = ["FigureData", "Panel", "Series"]
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureData:
     """Panels side by side under one caption.
 
     Examples
     --------
     >>> curve = Series("ours", (1, 2), (0.5, 0.4))
-    >>> figure = Figure("Error falls.", (Panel("n", series=(curve,)),))
-    >>> Figure.from_dict(figure.to_dict()) == figure
+    >>> figure = FigureData("Error falls.", (Panel("n", series=(curve,)),))
+    >>> FigureData.from_dict(figure.to_dict()) == figure
     True
     """
 
@@ -53,7 +53,7 @@ class Figure:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Figure:
+    def from_dict(cls, data: dict[str, Any]) -> FigureData:
         """From what :meth:`to_dict` gave, read back from JSON or not."""
         return cls(data["caption"], tuple(_panel(panel) for panel in data["panels"]))
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adacap_bench.reproduce.figure import Figure, Series
+from adacap_bench.reproduce.figure import FigureData, Series
 from adacap_bench.reproduce.means import within_tasks
-from adacap_bench.reproduce.verdicts import Effect, agrees, decide
+from adacap_bench.reproduce.verdicts import ClaimEffect, agrees, decide
 
 if TYPE_CHECKING:
     from adacap_bench.methods import Method
     from adacap_bench.reproduce.results import Results
-    from adacap_bench.sources import Source
+    from adacap_bench.sources import MadeTask
 
 __all__ = [
     "SCALES", "Claim", "Grid", "Item", "Outcome", "Row", "Scale", "bars", "judged", "series_of",
@@ -46,7 +46,7 @@ class Scale:
 
         return [task.key for task in find_tasks(self["tasks"])]
 
-    def grid(self, tasks: Sequence[str | Source], methods: Sequence[str | Method]) -> Grid:
+    def grid(self, tasks: Sequence[str | MadeTask], methods: Sequence[str | Method]) -> Grid:
         """Jobs on all splits and seeds of the scale."""
         return Grid(tasks, methods, range(self.splits), range(self.seeds))
 
@@ -55,7 +55,7 @@ class Scale:
 class Grid:
     """Jobs of one call of the benchmark's runner: tasks × methods × splits × seeds."""
 
-    tasks: Sequence[str | Source]
+    tasks: Sequence[str | MadeTask]
     methods: Sequence[str | Method]
     splits: Sequence[int]
     seeds: Sequence[int] = (0,)
@@ -147,7 +147,7 @@ class Claim:
     """
 
     text: str
-    effects: Sequence[Effect]
+    effects: Sequence[ClaimEffect]
     evidence: str
     holds: bool | None = None
     waits: bool = False
@@ -160,14 +160,14 @@ class Claim:
         return {True: "reproduced", False: "not reproduced", None: "undecided"}[self.holds]
 
     @property
-    def weakest(self) -> Effect | None:
+    def weakest(self) -> ClaimEffect | None:
         """The effect that speaks least for the claim, in standard errors where they are known."""
         if not self.effects:
             return None
         return min(self.effects, key=_strength)
 
 
-def _strength(effect: Effect) -> float:
+def _strength(effect: ClaimEffect) -> float:
     return effect.value / effect.error if effect.error else effect.value
 
 
@@ -176,7 +176,7 @@ def judged(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
     Examples
     --------
-    >>> claims = judged([Claim("a", [Effect(0.5, 0.1, 12)], ""), Claim("b", [], "")])
+    >>> claims = judged([Claim("a", [ClaimEffect(0.5, 0.1, 12)], ""), Claim("b", [], "")])
     >>> [claim.verdict for claim in claims]
     ['reproduced', 'undecided']
     """
@@ -192,7 +192,7 @@ class Outcome:
     """What the runs of an item say."""
 
     rows: Sequence[Row]
-    figure: Figure
+    figure: FigureData
     remarks: Sequence[str] = ()
     claims: Sequence[Claim] = ()
 

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from adacap.files import write_text
 from adacap_bench.markdown import placed
-from adacap_bench.reproduce.evidence import Evidence, read_evidence, read_folder
+from adacap_bench.reproduce.item_record import ItemRecord, read_folder, read_item_record
 from adacap_bench.reproduce.registry import items
 from adacap_bench.reproduce.rejudging import rejudged
 from adacap_bench.reproduce.text import ledger_text, readme_text
@@ -24,7 +24,7 @@ def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
     A record whose verdicts change by the rule of today is rewritten; one that does not keep what
     they need stays as it is. In the readme the paragraph between the marks is rewritten.
     """
-    found = {item: _judged_anew(one, records) for item, one in read_folder(records).items()}
+    found = {item: _judged_again(one, records) for item, one in read_folder(records).items()}
     if readme is not None:
         text = readme.read_text(encoding="utf-8")
         write_text(readme, with_paragraph(text, readme_text(found, [*items()])), force=True)
@@ -32,15 +32,15 @@ def write_ledger(records: Path, page: Path, readme: Path | None = None) -> Path:
     return write_text(page, ledger_text(found, [*items()], folder=folder), force=True)
 
 
-def _judged_anew(evidence: Evidence, folder: Path) -> Evidence:
-    item = items().get(evidence.item)
-    again = None if item is None else rejudged(item, evidence)
+def _judged_again(record: ItemRecord, folder: Path) -> ItemRecord:
+    item = items().get(record.item)
+    again = None if item is None else rejudged(item, record)
     if again is None:
-        return evidence
-    path = folder / f"{evidence.item}.json"
+        return record
+    path = folder / f"{record.item}.json"
     if again.to_json() != path.read_text(encoding="utf-8"):
         again.write(path)
-    return read_evidence(path)  # with the digits that are kept, so that the page is of the records
+    return read_item_record(path)  # with the digits that are kept: the page is of the records
 
 
 def with_paragraph(text: str, paragraph: str) -> str:

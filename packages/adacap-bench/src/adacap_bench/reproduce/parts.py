@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adacap.exceptions import UsageError, suggest
-from adacap_bench.reproduce.evidence import Evidence
 from adacap_bench.reproduce.item import Grid, Item, Scale
+from adacap_bench.reproduce.item_record import ItemRecord
 from adacap_bench.reproduce.rejudging import lightened
 
 __all__ = ["joined", "refuse_unlike", "restricted"]
@@ -44,7 +44,7 @@ def restricted(item: Item, scale: Scale, methods: Sequence[str]) -> Item:
     return replace(item, grids=grids, extent=extent)
 
 
-def refuse_unlike(item: Item, earlier: Evidence, scale: str, methods: Sequence[str]) -> None:
+def refuse_unlike(item: Item, earlier: ItemRecord, scale: str, methods: Sequence[str]) -> None:
     """Refuse, before anything is run, a part that could not join the record that is there.
 
     That is of another scale, or has one of the methods.
@@ -62,7 +62,7 @@ def refuse_unlike(item: Item, earlier: Evidence, scale: str, methods: Sequence[s
         )
 
 
-def joined(item: Item, earlier: Evidence, later: Evidence, extent: str) -> Evidence:
+def joined(item: Item, earlier: ItemRecord, later: ItemRecord, extent: str) -> ItemRecord:
     """Two records of one item, made of different methods at the same scale, judged as one."""
     assert item.judge is not None
     outcome = item.judge([*earlier.rows, *later.rows])

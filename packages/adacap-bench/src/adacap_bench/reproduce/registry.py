@@ -57,7 +57,7 @@ def items() -> dict[str, Item]:
         mlr_ablation.SINGLE,
         mlr_ablation.BAGGED,
         *mlr_net.STUDIES,
-        schemes.SCHEMES,
+        schemes.SCHEME_GAINS,
         ablation.LABEL_NOISE,
         ablation.LAMBDA_MOVES,
         backbones.BACKBONES,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from adacap._typing import Floats
 from adacap.exceptions import AdaCapError
 from adacap_bench.jobs import Job, Record
 from adacap_bench.reproduce.item import Grid, Row
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from adacap_bench.plan import Skipped
 
 __all__ = ["NoResultError", "Results", "UnfinishedError", "row_of", "units"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class NoResultError(AdaCapError):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from adacap_bench.sources import Source
+from adacap._typing import Floats
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 
 __all__ = ["appendix", "appendix_rows", "covariance", "cv_path", "error_path", "theorem"]
 
-Floats = npt.NDArray[np.float64]
 
 N_TRAIN, N_TEST, N_FEATURES, SIGMA = 100, 1000, 80, 100.0
 
 
-def appendix(reading: str) -> Source:
+def appendix(reading: str) -> MadeTask:
     """80 features of covariance I + H, all coefficients 1, noise of deviation 100.
 
     Read "entrywise", H = 0.8^ρ has one ρ per entry, is made symmetric and clipped to be positive
@@ -27,7 +26,7 @@ def appendix(reading: str) -> Source:
         return _split(X[:N_TRAIN], X[N_TRAIN:], y[:N_TRAIN], y[N_TRAIN:])
 
     settings = {"data": "ridge appendix", "reading": reading}
-    return Source(
+    return MadeTask(
         f"ridge-{reading}", f"Synthetic, H {reading}", "regression", make, settings, N_TRAIN
     )
 
@@ -60,7 +59,7 @@ def covariance(rng: np.random.Generator, reading: str) -> Floats:
     return np.asarray(np.eye(N_FEATURES) + (vectors * values.clip(0)) @ vectors.T)
 
 
-def theorem(regime: str, n: int) -> Source:
+def theorem(regime: str, n: int) -> MadeTask:
     """Rows with xᵀx/n a projection of rank r = √n, noise of variance 1, signal by regime.
 
     ‖xβ*‖² is √(rn), in the middle of the theorem's band ("intermediate"), r/4 ("low") or 4n
@@ -78,7 +77,7 @@ def theorem(regime: str, n: int) -> Source:
         return _split(x, x, signal + rng.standard_normal(n), signal)
 
     settings = {"data": "theorem 1", "regime": regime, "n": n}
-    return Source(f"theorem-{regime}-{n}", f"{regime}, n = {n}", "regression", make, settings, n)
+    return MadeTask(f"theorem-{regime}-{n}", f"{regime}, n = {n}", "regression", make, settings, n)
 
 
 def _split(X_train: Floats, X_test: Floats, y_train: Floats, y_test: Floats) -> Split:

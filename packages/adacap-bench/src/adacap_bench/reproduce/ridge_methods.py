@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from adacap._typing import Floats
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.ridge_data import Floats, cv_path, error_path
+from adacap_bench.reproduce.ridge_data import cv_path, error_path
 from adacap_bench.split import Split
 
 __all__ = ["BY_FOLDS", "BY_MLR", "BY_ONE", "FIGURE_GRID", "THEOREM_METHODS", "RidgeByFolds"]

@@ -12,8 +12,8 @@ from adacap.files.atomic import write_text
 from adacap_bench.jobs import Job, Record, now
 from adacap_bench.plan import Skipped
 from adacap_bench.reproduce.drawing import write_html, write_png
-from adacap_bench.reproduce.evidence import Evidence, read_evidence
 from adacap_bench.reproduce.item import SCALES, Item, Outcome, Scale
+from adacap_bench.reproduce.item_record import ItemRecord, read_item_record
 from adacap_bench.reproduce.parts import joined, refuse_unlike, restricted
 from adacap_bench.reproduce.rejudging import lightened
 from adacap_bench.reproduce.results import NoResultError, Results, UnfinishedError, units
@@ -56,8 +56,8 @@ def reproduce(
     splits: int | None = None,
     seeds: int | None = None,
     methods: Sequence[str] = (),
-    earlier: Evidence | None = None,
-) -> Evidence:
+    earlier: ItemRecord | None = None,
+) -> ItemRecord:
     """Run what the state does not hold yet and compare with the paper.
 
     Splits and seeds may be other numbers than those of the scale. Of an item that can be run in
@@ -88,7 +88,7 @@ def reproduce(
     every = [*results.records, *results.failed]
     outcome = _outcome(item, results, chosen, in_parts=bool(methods))
     cut = [record for record in results.failed if record.status == "timeout"]
-    evidence = Evidence(
+    record = ItemRecord(
         item=item.key,
         title=item.title,
         place=item.place,
@@ -110,7 +110,7 @@ def reproduce(
         figure=outcome.figure,
         notes=(*item.notes, *outcome.remarks, *_cut(cut, results.skipped)),
     )  # fmt: skip
-    return evidence if earlier is None else joined(item, earlier, evidence, item.extent(chosen))
+    return record if earlier is None else joined(item, earlier, record, item.extent(chosen))
 
 
 def _outcome(item: Item, results: Results, scale: Scale, *, in_parts: bool) -> Outcome:
@@ -143,20 +143,20 @@ def _cut(stopped: Sequence[Record], skipped: Sequence[Skipped]) -> list[str]:
     return notes
 
 
-def write_all(evidence: Evidence, folder: Path) -> list[Path]:
+def write_all(record: ItemRecord, folder: Path) -> list[Path]:
     """Write record, table, picture and page of one item; returns their paths.
 
     The drawings need the extra ``report`` and are left out without it.
     """
-    paths = [folder / f"{evidence.item}.{end}" for end in ("json", "md", "png", "html")]
-    if paths[0].exists() and not evidence.before:
-        evidence = replace(evidence, before=read_evidence(paths[0]).before)
-    evidence.write(paths[0])
-    text = record_text(evidence, picture=paths[2].name)
+    paths = [folder / f"{record.item}.{end}" for end in ("json", "md", "png", "html")]
+    if paths[0].exists() and not record.before:
+        record = replace(record, before=read_item_record(paths[0]).before)
+    record.write(paths[0])
+    text = record_text(record, picture=paths[2].name)
     write_text(paths[1], text, force=True)
     try:
-        write_png(evidence.figure, paths[2])
-        write_html(evidence.figure, evidence.title, paths[3], table_rows(evidence))
+        write_png(record.figure, paths[2])
+        write_html(record.figure, record.title, paths[3], table_rows(record))
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise

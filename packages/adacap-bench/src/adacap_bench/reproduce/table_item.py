@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.verdicts import Effect
+from adacap_bench.reproduce.verdicts import ClaimEffect
 
-__all__ = ["Cell", "Rows", "Rule", "table_item"]
+__all__ = ["PaperCell", "RowsByLabel", "Rule", "table_item"]
 
-Rows = Mapping[str, Row]
+RowsByLabel = Mapping[str, Row]
 
 
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """One cell of the paper's table, how to measure it, and its place in the figure."""
 
     label: str  # of the row; rules look it up by that
@@ -47,9 +47,9 @@ class Rule:
     """
 
     text: str
-    measure: Callable[[Rows], tuple[Sequence[Effect], str]]
+    measure: Callable[[RowsByLabel], tuple[Sequence[ClaimEffect], str]]
 
-    def claim(self, rows: Rows) -> Claim:
+    def claim(self, rows: RowsByLabel) -> Claim:
         """Apply the rule."""
         try:
             effects, evidence = self.measure(rows)
@@ -62,7 +62,7 @@ class Rule:
 class _Table:
     """Grids and summary of a table, from its cells."""
 
-    cells: Callable[[Scale], Sequence[Cell]]
+    cells: Callable[[Scale], Sequence[PaperCell]]
     rules: Sequence[Rule]
     metric: str
     caption: str
@@ -86,7 +86,7 @@ class _Table:
         ]
 
     def summarise(self, results: Results, scale: Scale) -> Outcome:
-        pairs: list[tuple[Cell, Row]] = []
+        pairs: list[tuple[PaperCell, Row]] = []
         missing: dict[str, NoResultError] = {}
         for cell in self.cells(scale):
             try:
@@ -99,10 +99,10 @@ class _Table:
         notes = _absent(missing, unfinished=results.n_left > 0)
         return Outcome(list(rows.values()), self._figure(pairs), notes)
 
-    def claims(self, rows: Rows) -> list[Claim]:
+    def claims(self, rows: RowsByLabel) -> list[Claim]:
         return [rule.claim(rows) for rule in self.rules]
 
-    def _row(self, results: Results, cell: Cell) -> Row:
+    def _row(self, results: Results, cell: PaperCell) -> Row:
         extra = self.extra
         if extra:
             known = results.of(cell.method_name, cell.task)[0]
@@ -117,7 +117,7 @@ class _Table:
         )  # fmt: skip
         return replace(row, extra={**row.extra, **cell.extra})
 
-    def _figure(self, pairs: Sequence[tuple[Cell, Row]]) -> Figure:
+    def _figure(self, pairs: Sequence[tuple[PaperCell, Row]]) -> FigureData:
         panels = []
         for title in dict.fromkeys(cell.panel for cell, _ in pairs):
             here = [(cell, row) for cell, row in pairs if cell.panel == title]
@@ -129,7 +129,7 @@ class _Table:
             x_label, y_label = (self.y_label, "") if self.bars else (self.x_label, self.y_label)
             log_x, log_y = (self.log_y, False) if self.bars else (self.log_x, self.log_y)
             panels.append(Panel(title, x_label, y_label, tuple(series), log_x=log_x, log_y=log_y))
-        return Figure(self.caption, tuple(panels))
+        return FigureData(self.caption, tuple(panels))
 
 
 def _absent(missing: Mapping[str, NoResultError], *, unfinished: bool) -> list[str]:
@@ -139,7 +139,7 @@ def _absent(missing: Mapping[str, NoResultError], *, unfinished: bool) -> list[s
     return [f"{label} is absent: {error}" for label, error in missing.items()]
 
 
-def _series(name: str, here: Sequence[tuple[Cell, Row]], table: _Table) -> list[Series]:
+def _series(name: str, here: Sequence[tuple[PaperCell, Row]], table: _Table) -> list[Series]:
     """Our curve, and the paper's where it gives numbers."""
     places = tuple(cell.x for cell, _ in here)
     ours = tuple(row.ours for _, row in here)
@@ -159,7 +159,7 @@ def table_item(
     title: str,
     place: str,
     *,
-    cells: Callable[[Scale], Sequence[Cell]],
+    cells: Callable[[Scale], Sequence[PaperCell]],
     rules: Sequence[Rule],
     scales: Mapping[str, Scale],
     extent: Callable[[Scale], str],

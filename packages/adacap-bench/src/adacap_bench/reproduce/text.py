@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from adacap_bench.markdown import table_lines
-from adacap_bench.reproduce.evidence import Evidence
+from adacap_bench.markdown import markdown_lines
 from adacap_bench.reproduce.item import Claim, Row, judged
+from adacap_bench.reproduce.item_record import ItemRecord
 from adacap_bench.reproduce.verdicts import LEAST, LEVEL, as_elsewhere
 from adacap_bench.split import TEST_RATIO
 
@@ -17,11 +17,11 @@ __all__ = ["ledger_text", "readme_text", "record_text", "table_rows"]
 _NOTHING = "–"
 
 
-def table_rows(evidence: Evidence) -> list[list[object]]:
+def table_rows(record: ItemRecord) -> list[list[object]]:
     """Titles, then one line per number: paper, ours, difference, verdict."""
-    extras = list(dict.fromkeys(name for row in evidence.rows for name in row.extra))
+    extras = list(dict.fromkeys(name for row in record.rows for name in row.extra))
     titles: list[object] = ["", "paper", "ours", "± s.d.", "runs", "difference", "verdict", *extras]
-    return [titles, *(_line(row, extras) for row in evidence.rows)]
+    return [titles, *(_line(row, extras) for row in record.rows)]
 
 
 def _line(row: Row, extras: Sequence[str]) -> list[object]:
@@ -36,32 +36,32 @@ def _line(row: Row, extras: Sequence[str]) -> list[object]:
     ]  # fmt: skip
 
 
-def record_text(evidence: Evidence, *, picture: str | None = None, level: int = 1) -> str:
+def record_text(record: ItemRecord, *, picture: str | None = None, level: int = 1) -> str:
     """One record as Markdown, its picture addressed relative to the page."""
-    made = ", ".join(f"{name} {version}" for name, version in sorted(evidence.versions.items()))
-    titles, *rows = table_rows(evidence)
-    failed = f", {evidence.n_failed} of them without a result" if evidence.n_failed else ""
+    made = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
+    titles, *rows = table_rows(record)
+    failed = f", {record.n_failed} of them without a result" if record.n_failed else ""
     parts = [
-        f"{'#' * level} {evidence.item}: {evidence.title}",
-        f"*{evidence.place}.* Verdict: **{evidence.verdict}**. Scale: {evidence.extent} "
-        f"({evidence.scale}; {evidence.progress or f'{evidence.n_jobs} runs'}{failed}, "
-        f"{evidence.core_seconds:.0f} s of fits).",
+        f"{'#' * level} {record.item}: {record.title}",
+        f"*{record.place}.* Verdict: **{record.verdict}**. Scale: {record.extent} "
+        f"({record.scale}; {record.progress or f'{record.n_jobs} runs'}{failed}, "
+        f"{record.core_seconds:.0f} s of fits).",
         "\n".join(
             f"- {claim.text} — **{claim.verdict}** ({_effect(claim)}): {claim.evidence}"
-            for claim in evidence.claims
+            for claim in record.claims
         ),
-        f"{evidence.measure}:",
-        "\n".join(table_lines(titles, rows, "lrrrrrlr")),
+        f"{record.measure}:",
+        "\n".join(markdown_lines(titles, rows, "lrrrrrlr")),
     ]
     if picture:
-        parts.append(f"![{evidence.figure.caption}]({picture})")
-    parts.append("\n".join(f"- {note}" for note in evidence.notes))
-    parts.append(f"`{evidence.command}` · {evidence.created[:10]} · {made}")
+        parts.append(f"![{record.figure.caption}]({picture})")
+    parts.append("\n".join(f"- {note}" for note in record.notes))
+    parts.append(f"`{record.command}` · {record.created[:10]} · {made}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def ledger_text(
-    records: Mapping[str, Evidence], order: Sequence[str], *, folder: str | None = None
+    records: Mapping[str, ItemRecord], order: Sequence[str], *, folder: str | None = None
 ) -> str:
     """The ledger: a summary, what did not reproduce, then every record.
 
@@ -69,7 +69,7 @@ def ledger_text(
     the folder, relative to the page; without one they are left out.
     """
     known = [records[key] for key in order if key in records]
-    counts = Counter(_standing(claim) for evidence in known for claim in evidence.claims)
+    counts = Counter(_standing(claim) for record in known for claim in record.claims)
     said = ", ".join(f"{counts[one]} {words}" for one, words in _COUNTED.items() if counts[one])
     absent = [key for key in order if key not in records]
     parts = [
@@ -77,7 +77,7 @@ def ledger_text(
         "Every figure, table and theorem of the paper that was measured again: its number, ours, "
         "and whether what the paper says of it holds in our runs. Written by `adacap reproduce "
         "ledger` from the records beside it; nothing here is typed by hand. `adacap reproduce "
-        "ITEM` makes a record anew, at the scale given by `--quick`, `--scale ledger` or `--scale "
+        "ITEM` makes a record again, at the scale given by `--quick`, `--scale ledger` or `--scale "
         "paper`. `adacap reproduce all --scale paper --max-hours 8` runs for hours in pieces, the "
         "cheapest items first; a record that is not finished says how many of its runs are done.",
         f"Of {counts.total()} claims: {said}." if counts else "There is no record yet.",
@@ -85,7 +85,7 @@ def ledger_text(
     ]
     if known:
         parts += ["## Summary", _summary(known)]
-    if any(evidence.before for evidence in known):
+    if any(record.before for record in known):
         parts += ["## What the rule and new runs changed", _changes(known)]
     if shared := _not_elsewhere(known):
         parts += ["## What holds on these tables and may not on others", shared]
@@ -96,9 +96,9 @@ def ledger_text(
         parts.append(f"Not run yet, or not kept: {', '.join(absent)}.")
     parts += [
         record_text(
-            evidence, picture=f"{folder}/{evidence.item}.png" if folder else None, level=2
+            record, picture=f"{folder}/{record.item}.png" if folder else None, level=2
         ).rstrip()
-        for evidence in known
+        for record in known
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -130,53 +130,56 @@ def _rule() -> list[str]:
     ]
 
 
-def _not_elsewhere(known: Sequence[Evidence]) -> str:
+def _not_elsewhere(known: Sequence[ItemRecord]) -> str:
     """Claims that are decided for these tables, and not for others of their kind."""
     lines = []
-    for evidence in known:
+    for record in known:
         apart = [
-            replace(claim, effects=[*map(as_elsewhere, claim.effects)]) for claim in evidence.claims
+            replace(claim, effects=[*map(as_elsewhere, claim.effects)]) for claim in record.claims
         ]
-        for claim, other in zip(evidence.claims, judged(apart), strict=True):
+        for claim, other in zip(record.claims, judged(apart), strict=True):
             if claim.verdict != other.verdict and not claim.waits:
                 lines.append(
-                    f"- {evidence.item}: {claim.text} — {claim.verdict} ({_effect(claim)}); "
+                    f"- {record.item}: {claim.text} — {claim.verdict} ({_effect(claim)}); "
                     f"elsewhere {other.verdict} ({_effect(other)})"
                 )
     return "\n".join(lines)
 
 
-def _summary(known: Sequence[Evidence]) -> str:
+def _summary(known: Sequence[ItemRecord]) -> str:
     rows = []
-    for evidence in known:
-        unfinished = f" (**{evidence.progress}**)" if evidence.progress else ""
-        link = f"[{evidence.item}](#{_anchor(evidence)})"
-        extent = f"{evidence.extent}{unfinished}"
-        rows.append((link, evidence.title, evidence.held, evidence.verdict, extent))
-    return "\n".join(table_lines(("item", "", "claims held", "verdict", "scale"), rows, "llrl"))
+    for record in known:
+        unfinished = f" (**{record.progress}**)" if record.progress else ""
+        link = f"[{record.item}](#{_anchor(record)})"
+        extent = f"{record.extent}{unfinished}"
+        counts = Counter(map(_standing, record.claims))
+        told = [counts[standing] for standing in _COLUMNS]
+        rows.append((link, record.title, *told, record.verdict, extent))
+    titles = ("item", "", *_COLUMNS.values(), "verdict", "scale")
+    return "\n".join(markdown_lines(titles, rows, "llrrrrl"))
 
 
-def _changes(known: Sequence[Evidence]) -> str:
+def _changes(known: Sequence[ItemRecord]) -> str:
     titles = ("item", "runs before", "runs", "verdict before", "verdict now", "why")
     rows = []
-    for evidence in known:
-        was, now = evidence.before, f"{evidence.verdict}, {evidence.held}"
+    for record in known:
+        was, now = record.before, f"{record.verdict}, {record.held}"
         before = f"{was['verdict']}, {was['held']}" if was else "new"
-        runs = was.get("runs", _NOTHING), evidence.n_jobs
-        rows.append((evidence.item, *runs, before, now, _why(evidence)))
-    return "\n".join(table_lines(titles, rows, "lrrl"))
+        runs = was.get("runs", _NOTHING), record.n_jobs
+        rows.append((record.item, *runs, before, now, _why(record)))
+    return "\n".join(markdown_lines(titles, rows, "lrrl"))
 
 
-def _why(evidence: Evidence) -> str:
+def _why(record: ItemRecord) -> str:
     """What stands between the verdict before and now, as far as the record shows it."""
-    was, reasons = evidence.before, []
+    was, reasons = record.before, []
     if not was:
         return "a new item"
-    if evidence.progress:
-        return evidence.progress
-    if was["runs"] != evidence.n_jobs:
-        reasons.append("run anew")
-    open_ = [claim.weakest for claim in evidence.claims if claim.holds is None]
+    if record.progress:
+        return record.progress
+    if was["runs"] != record.n_jobs:
+        reasons.append("run again")
+    open_ = [claim.weakest for claim in record.claims if claim.holds is None]
     few = [effect.n for effect in open_ if effect is not None and effect.n < LEAST]
     if few:
         reasons.append(f"{min(few)} experiments are too few to decide")
@@ -238,7 +241,7 @@ HEADLINES = (
 )  # fmt: skip
 
 
-def readme_text(records: Mapping[str, Evidence], order: Sequence[str]) -> str:
+def readme_text(records: Mapping[str, ItemRecord], order: Sequence[str]) -> str:
     """One paragraph on what reproduces and what does not, for the README."""
     known = {
         (key, claim.text): _standing(claim)
@@ -270,6 +273,12 @@ _COUNTED = {
     "near": "within their errors",
     "waits": "waiting for more experiments",
 }
+_COLUMNS = {
+    "holds": "held",
+    "fails": "failed",
+    "near": "within errors",
+    "waits": "waiting",
+}
 _OPENINGS = {
     "holds": "It holds that",
     "fails": "It does not hold that",
@@ -295,17 +304,17 @@ _SECTIONS = {
 }
 
 
-def _judged(known: Sequence[Evidence], standing: str) -> str:
+def _judged(known: Sequence[ItemRecord], standing: str) -> str:
     return "\n".join(
-        f"- {evidence.item}: {claim.text} — {claim.evidence} ({_effect(claim)})"
-        for evidence in known
-        for claim in evidence.claims
+        f"- {record.item}: {claim.text} — {claim.evidence} ({_effect(claim)})"
+        for record in known
+        for claim in record.claims
         if _standing(claim) == standing
     )
 
 
-def _anchor(evidence: Evidence) -> str:
+def _anchor(record: ItemRecord) -> str:
     """Address that a heading gets on the usual sites."""
-    heading = f"{evidence.item}: {evidence.title}".lower()
+    heading = f"{record.item}: {record.title}".lower()
     kept = "".join(c for c in heading if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")

@@ -25,7 +25,7 @@ from typing import Protocol
 from adacap_bench.reproduce.means import mean_of, spread_over_tasks, within_tasks
 
 __all__ = [
-    "ERRORS", "LEAST", "LEVEL", "Effect", "agrees", "as_elsewhere", "contrast", "decide",
+    "ERRORS", "LEAST", "LEVEL", "ClaimEffect", "agrees", "as_elsewhere", "contrast", "decide",
     "effect_of",
 ]  # fmt: skip
 
@@ -41,7 +41,7 @@ LEVEL = 2 * NormalDist().cdf(-ERRORS)
 
 
 @dataclass(frozen=True)
-class Effect:
+class ClaimEffect:
     """What speaks for a claim, with its error.
 
     ``elsewhere`` is the error for other rows of the same kind, where that differs: splits of one
@@ -50,9 +50,9 @@ class Effect:
 
     Examples
     --------
-    >>> Effect(0.03, 0.01, 20).score
+    >>> ClaimEffect(0.03, 0.01, 20).score
     3.0
-    >>> Effect(0.03, 0.01, 9).score is None  # too few experiments
+    >>> ClaimEffect(0.03, 0.01, 9).score is None  # too few experiments
     True
     """
 
@@ -84,13 +84,13 @@ class Effect:
         return min(1.0, 2 * float(stdtr(df, -abs(self.score))) * self.trials * comparisons)
 
 
-def effect_of(values: Mapping[str, float], *, trials: int = 1) -> Effect:
+def effect_of(values: Mapping[str, float], *, trials: int = 1) -> ClaimEffect:
     """Effect whose values on the experiments are known, by names as those of :mod:`.means`.
 
     Examples
     --------
     >>> effect_of({"seed 0": 1.0, "seed 1": 3.0})
-    Effect(value=2.0, error=1.0, n=2, trials=1)
+    ClaimEffect(value=2.0, error=1.0, n=2, trials=1)
     >>> effect_of({"split 0": 1.0, "split 1": 3.0}).elsewhere > 1.2  # of one table
     True
     >>> effect_of({"seed 0": 1.0}).error is None
@@ -99,13 +99,13 @@ def effect_of(values: Mapping[str, float], *, trials: int = 1) -> Effect:
     known = {name: float(value) for name, value in values.items()}
     error, df = within_tasks(known, shared_rows=False) or spread_over_tasks(known) or (None, None)
     wider, _ = within_tasks(known, shared_rows=True) or (error, df)
-    return Effect(
+    return ClaimEffect(
         mean_of(known), error, len(known), trials, df, None if wider == error else wider,
         values=known,
     )  # fmt: skip
 
 
-def as_elsewhere(effect: Effect) -> Effect:
+def as_elsewhere(effect: ClaimEffect) -> ClaimEffect:
     """An effect with its error for other rows of the same kind."""
     return effect if effect.elsewhere is None else replace(effect, error=effect.elsewhere)
 
@@ -125,7 +125,7 @@ class Measured(Protocol):
 
 def contrast(
     terms: Sequence[tuple[float, Measured]], constant: float = 0.0, *, trials: int = 1
-) -> Effect:
+) -> ClaimEffect:
     """Weighted sum of means plus a constant, in pairs: over the experiments that all have.
 
     Without values of the experiments the errors are added as of independent means, which is too
@@ -138,9 +138,9 @@ def contrast(
     >>> a = Row("a", 2.0, values={"seed 0": 1.0, "seed 1": 3.0})
     >>> b = Row("b", 1.5, values={"seed 0": 0.5, "seed 1": 2.5})
     >>> contrast([(1, a), (-1, b)])
-    Effect(value=0.5, error=0.0, n=2, trials=1)
+    ClaimEffect(value=0.5, error=0.0, n=2, trials=1)
     >>> contrast([(1, Row("a", 2.0, spread=0.3, n=9)), (-1, Row("b", 1.5, spread=0.4, n=4))])
-    Effect(value=0.5, error=0.22360679774997896, n=4, trials=1)
+    ClaimEffect(value=0.5, error=0.22360679774997896, n=4, trials=1)
     """
     known = [row.values for _, row in terms]
     shared = [name for name in known[0] if all(name in values for values in known)]
@@ -153,24 +153,26 @@ def contrast(
         return replace(effect_of(values, trials=trials), uneven=uneven)
     value = constant + sum(weight * row.ours for weight, row in terms)
     if all(known):  # pairs were asked for and there is none
-        return Effect(value, None, 0, trials, uneven=True)
+        return ClaimEffect(value, None, 0, trials, uneven=True)
     errors = [None if row.error is None else weight * row.error for weight, row in terms]
     error = None if None in errors else math.hypot(*(e for e in errors if e is not None))
-    return Effect(value, error, min(row.experiments for _, row in terms), trials)
+    return ClaimEffect(value, error, min(row.experiments for _, row in terms), trials)
 
 
-def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
+def decide(claims: Sequence[Sequence[ClaimEffect]]) -> list[bool | None]:
     """Whether each claim of an item holds, by Holm's procedure over them.
 
     All effects of a claim must be positive for it to hold; None where the runs cannot decide.
 
     Examples
     --------
-    >>> decide([[Effect(0.21, 0.1, 50)]])
+    >>> decide([[ClaimEffect(0.21, 0.1, 50)]])
     [True]
-    >>> decide([[Effect(0.21, 0.1, 50)], [Effect(0.0, 0.1, 50)]])  # one of two: 2.34 are needed
+    >>> two = ClaimEffect(0.21, 0.1, 50), ClaimEffect(0.0, 0.1, 50)
+    >>> decide([[effect] for effect in two])  # one of two: 2.34 are needed
     [None, None]
-    >>> decide([[Effect(0.5, 0.1, 50), Effect(-0.5, 0.1, 50)], [Effect(9.0, 0.1, 9)]])
+    >>> apart = [ClaimEffect(0.5, 0.1, 50), ClaimEffect(-0.5, 0.1, 50)]
+    >>> decide([apart, [ClaimEffect(9.0, 0.1, 9)]])
     [False, None]
     """
     sides = [_side(effects) for effects in claims]
@@ -185,7 +187,7 @@ def decide(claims: Sequence[Sequence[Effect]]) -> list[bool | None]:
     return verdicts
 
 
-def _side(effects: Sequence[Effect]) -> tuple[bool, float]:
+def _side(effects: Sequence[ClaimEffect]) -> tuple[bool, float]:
     """To which side a claim leans, and how likely that is by chance."""
     scores = [effect.score for effect in effects]
     against = [effect for effect in effects if (effect.score or 0.0) < 0]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import Results, row_of
-from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.table_item import PaperCell, RowsByLabel, Rule, table_item
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = ["BATCH_SIZE", "DYNAMICS"]
 
@@ -32,9 +32,9 @@ _PAPER_BATCH = {
 _NETS = {"fast-mlp": "DNN", "adacap-fast-mlp": "AdaCap"}
 
 
-def _batch_cells(scale: Scale) -> list[Cell]:
+def _batch_cells(scale: Scale) -> list[PaperCell]:
     return [
-        Cell(
+        PaperCell(
             f"{preset}, batch {size}", TASK,
             variant(
                 f"{preset}-batch-{size}-frozen", preset, category,
@@ -47,12 +47,12 @@ def _batch_cells(scale: Scale) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _of(rows: Rows, preset: str) -> dict[int, Row]:
+def _of(rows: RowsByLabel, preset: str) -> dict[int, Row]:
     found = {size: f"{preset}, batch {size}" for size in _PAPER_BATCH}
     return {size: rows[label] for size, label in found.items() if label in rows}
 
 
-def _near_best(rows: Rows) -> tuple[list[Effect], str]:
+def _near_best(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     errors = _of(rows, "adacap-fast-mlp")
     others = [row for size, row in errors.items() if size != 16]
     best = min(row.ours for row in errors.values())
@@ -60,21 +60,21 @@ def _near_best(rows: Rows) -> tuple[list[Effect], str]:
     return [contrast([(1.1, row), (-1, errors[16])]) for row in others], shown
 
 
-def _plain_degrades(rows: Rows) -> tuple[list[Effect], str]:
+def _plain_degrades(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     errors = _of(rows, "fast-mlp")
     largest = errors[max(errors)]
     shown = f"RMSE {errors[16].ours:.4f} at batch 16, {largest.ours:.4f} at {max(errors)}"
     return [contrast([(1, errors[16]), (-1.1, largest)])], shown
 
 
-def _plain_collapses(rows: Rows) -> tuple[list[Effect], str]:
+def _plain_collapses(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     errors = {size: row for size, row in _of(rows, "fast-mlp").items() if size <= 64}
     shown = ", ".join(f"{row.ours:.3g} at {size}" for size, row in errors.items())
     effects = [contrast([(1, row)], -1.0) for row in errors.values()]
     return effects, f"RMSE {shown} (the mean prediction has 1)"
 
 
-def _larger_is_better(rows: Rows) -> tuple[list[Effect], str]:
+def _larger_is_better(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     errors = _of(rows, "adacap-fast-mlp")
     most = max(errors)
     shown = f"RMSE {errors[16].ours:.4f} at 16, {errors[most].ours:.4f} at {most}"
@@ -189,7 +189,7 @@ def _gaps(curves: Mapping[str, Curves]) -> dict[str, float]:
     return found
 
 
-def _dynamic_claims(rows: Rows) -> list[Claim]:
+def _dynamic_claims(rows: RowsByLabel) -> list[Claim]:
     def claim(text: str, name: str, *pairs: tuple[str, str]) -> Claim:
         """That each first scheme has more of it than the second."""
         found = {scheme: rows[f"{scheme}: {name}"] for scheme in _SCHEMES}
@@ -222,7 +222,7 @@ def _dynamic_claims(rows: Rows) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _dynamic_figure(curves: Mapping[str, Curves]) -> Figure:
+def _dynamic_figure(curves: Mapping[str, Curves]) -> FigureData:
     panels = []
     for part in ("train", "valid"):
         series = []
@@ -231,7 +231,7 @@ def _dynamic_figure(curves: Mapping[str, Curves]) -> Figure:
             keep = np.unique(np.linspace(0, len(path) - 1, _SHOWN).astype(int))
             series.append(Series(scheme, tuple(keep.tolist()), tuple(path[keep].tolist())))
         panels.append(Panel(part, "iteration", "RMSE", tuple(series), log_y=True))
-    return Figure("RMSE over iterations on Abalone, mean over seeds.", tuple(panels))
+    return FigureData("RMSE over iterations on Abalone, mean over seeds.", tuple(panels))
 
 
 DYNAMICS = Item(

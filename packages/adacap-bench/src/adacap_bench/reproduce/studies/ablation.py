@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.results import NoResultError, Results, row_of
 from adacap_bench.reproduce.studies.schemes import CATEGORIES, PAIRS, SMALLEST, preset_name
 from adacap_bench.reproduce.verdicts import contrast
-from adacap_bench.sources import Source
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 
 __all__ = ["LABEL_NOISE", "LAMBDA_MOVES"]
@@ -59,7 +59,7 @@ def _table(task: str, folder: Path | None) -> Any:
     return load_table(task, folder=folder)
 
 
-def _noisy(task: str, kind: str, share: float, folder: Path | None) -> Source:
+def _noisy(task: str, kind: str, share: float, folder: Path | None) -> MadeTask:
     def make(index: int) -> Split:
         from adacap_bench.split import make_split
 
@@ -70,7 +70,7 @@ def _noisy(task: str, kind: str, share: float, folder: Path | None) -> Source:
     settings = {"data": task, "corruption": kind, "share": share}
     name = f"{task}, {share:.0%} {kind}"
     key = _noisy_key(task, kind, share)
-    return Source(key, name, "regression", make, settings, unit=SPLIT)
+    return MadeTask(key, name, "regression", make, settings, unit=SPLIT)
 
 
 def _noisy_key(task: str, kind: str, share: float) -> str:
@@ -140,8 +140,8 @@ def _summarise_noise(results: Results, scale: Scale) -> Outcome:
     panels = tuple(
         _noise_panel(rows, scale, kind, net) for net in scale["nets"] for kind in scale["kinds"]
     )
-    figure = Figure("Test RMSE against the share of training labels that are corrupted.", panels)
-    return Outcome(list(rows.values()), figure)
+    caption = "Test RMSE against the share of training labels that are corrupted."
+    return Outcome(list(rows.values()), FigureData(caption, panels))
 
 
 def _noise_panel(rows: Mapping[str, Row], scale: Scale, kind: str, net: str) -> Panel:
@@ -251,7 +251,7 @@ def _summarise_lambda(results: Results, scale: Scale) -> Outcome:
             rows[label] = results.row(label, method.name, metric=metric)
     moved = {label.split(":")[0]: row for label, row in rows.items() if label.endswith("|")}
     panel = Panel("λ", "greatest |log λ/λ_init|", "", bars(moved))
-    figure = Figure("How far λ moves from its start, mean over experiments.", (panel,))
+    figure = FigureData("How far λ moves from its start, mean over experiments.", (panel,))
     return Outcome(list(rows.values()), figure)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results, row_of
@@ -16,7 +16,7 @@ from adacap_bench.reproduce.studies.schemes import (
     CATEGORIES,
     PAIRS,
     SMALLEST,
-    Scheme,
+    PaperScheme,
     preset_name,
     ratio,
     ratio_claim,
@@ -56,7 +56,7 @@ class _Images:
 class _ImageBuild:
     """The training of the few-shot figure, at a constant rate."""
 
-    scheme: Scheme
+    scheme: PaperScheme
     max_iter: int
 
     def __call__(self, kind: str, seed: int) -> Any:
@@ -122,7 +122,7 @@ def _claims(rows: Mapping[str, Row]) -> list[Claim]:
 
 def _summarise(results: Results, scale: Scale) -> Outcome:
     rows = _rows(results)
-    figure = Figure(
+    figure = FigureData(
         "Ratio of test errors of a net with attention over columns, below 1 the first is better; "
         "accuracy of a residual net on few images per class.",
         (_ratio_panel(rows), _accuracy_panel(results, scale)),

@@ -7,11 +7,11 @@ from statistics import fmean
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.results import Results, row_of
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = ["BAGGING", "bagged"]
 
@@ -107,7 +107,7 @@ def _judge(rows: Sequence[Row]) -> Outcome:
         ),
     ]
     panel = Panel("bagging", "variation of RMSE, %", "", bars(changes))
-    return Outcome(rows, Figure("Change of RMSE by bagging seeds.", (panel,)), claims=claims)
+    return Outcome(rows, FigureData("Change of RMSE by bagging seeds.", (panel,)), claims=claims)
 
 
 def _method(row: Row) -> str:
@@ -123,7 +123,7 @@ _NETS = ("adacap-snn", "adacap-glu-mlp", "snn", "glu-mlp", "fast-mlp")
 _AS_MUCH = 0.75  # share of the other nets' gain; 0.88 in the paper's table
 
 
-def _benefit(single: Mapping[str, Row], bags: Mapping[str, Row]) -> Effect:
+def _benefit(single: Mapping[str, Row], bags: Mapping[str, Row]) -> ClaimEffect:
     """Mean gain of the AdaCap nets less the share asked of that of the others."""
     terms: list[tuple[float, Row]] = []
     for nets, weight in ((_NETS[:2], 1.0), (_NETS[2:], -_AS_MUCH)):

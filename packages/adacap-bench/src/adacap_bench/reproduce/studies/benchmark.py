@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.results import NoResultError, Results
 from adacap_bench.reproduce.studies import contest
 from adacap_bench.reproduce.studies.schemes import ratio
 from adacap_bench.reproduce.studies.ten_best import PAPER_BEST, SECONDS
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import contrast, effect_of
 
 if TYPE_CHECKING:
@@ -147,11 +147,11 @@ def _summarise_overcost(results: Results, scale: Scale) -> Outcome:
         raise NoResultError("No network was run both with and without AdaCap on the same split.")
     means = {row.label: row for row in rows if not row.label.endswith(_ALONE)}
     panel = Panel("overcost", "seconds with AdaCap / without", "", bars(means))
-    figure = Figure("Time of fit with AdaCap, as a multiple of that without.", (panel,))
+    figure = FigureData("Time of fit with AdaCap, as a multiple of that without.", (panel,))
     return Outcome(rows, figure, [contest.tasks_remark(table, contest.N_REGRESSION)])
 
 
-def _overcost_claims(rows: Rows) -> list[Claim]:
+def _overcost_claims(rows: RowsByLabel) -> list[Claim]:
     each = [row for label, row in rows.items() if label.endswith(_ALONE)]
     if not each:
         raise KeyError(_ALONE)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
 from adacap_bench.reproduce.means import SPLIT, mean_of
 from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.verdicts import Effect, effect_of
+from adacap_bench.reproduce.verdicts import ClaimEffect, effect_of
 
 if TYPE_CHECKING:
     from adacap_bench.metrics import Contest, ScoreTable
@@ -132,7 +132,7 @@ def shares_of(won: Mapping[str, Points]) -> dict[str, dict[str, float]]:
     }
 
 
-def leads(category: str, points: Points) -> list[Effect]:
+def leads(category: str, points: Points) -> list[ClaimEffect]:
     """That a category has more first places than any other."""
     ours = points[category]
     others = [found for name, found in points.items() if name != category and any(found.values())]
@@ -146,7 +146,7 @@ def first_figure(
     columns: Mapping[str, Mapping[str, float]],
     paper: Mapping[str, Mapping[str, float]],
     categories: Sequence[str],
-) -> Figure:
+) -> FigureData:
     """Shares of first places in per cent by column, ours beside the paper's where it has them."""
     panels = []
     for column, found in columns.items():
@@ -155,7 +155,7 @@ def first_figure(
         if known := paper.get(column):
             series.append(Series("paper", tuple(known), tuple(known.values()), (), "bar"))
         panels.append(Panel(column, "first places, %", "", tuple(series)))
-    return Figure("Share of experiments won by each category.", tuple(panels))
+    return FigureData("Share of experiments won by each category.", tuple(panels))
 
 
 def tasks_remark(table: ScoreTable, n_tasks: int, n_all: int | None = None) -> str:

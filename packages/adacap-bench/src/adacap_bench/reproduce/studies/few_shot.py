@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.results import Results
-from adacap_bench.reproduce.studies.schemes import Scheme
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.studies.schemes import PaperScheme
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import contrast
-from adacap_bench.sources import Source
+from adacap_bench.sources import MadeTask
 from adacap_bench.split import Split
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Backbone:
 
 
 def tutorial_classifier(
-    backbone: Any, scheme: Scheme, seed: int, max_iter: int | None = None
+    backbone: Any, scheme: PaperScheme, seed: int, max_iter: int | None = None
 ) -> AdaCapClassifier:
     """Net trained as in the tutorial: Adadelta of rate 1, batches of 64, no hold-out.
 
@@ -77,7 +77,7 @@ def tutorial_classifier(
 class _Build:
     """The tutorial's net, with its dropout or with AdaCap."""
 
-    scheme: Scheme
+    scheme: PaperScheme
     max_iter: int | None
 
     def __call__(self, kind: str, seed: int) -> Any:
@@ -85,7 +85,7 @@ class _Build:
         return tutorial_classifier(backbone, self.scheme, seed, self.max_iter)
 
 
-_CATEGORIES: dict[Scheme, str] = {"plain": "DNN", "adacap": "AdaCap"}
+_CATEGORIES: dict[PaperScheme, str] = {"plain": "DNN", "adacap": "AdaCap"}
 _TUTORIAL, _LONGER = "", ", longer"
 
 
@@ -113,7 +113,7 @@ def _images(folder: Path | None) -> tuple[str, Any]:
         return "digits", load_digit_images()
 
 
-def digits_source(per_class: int, n_test: int, folder: Path | None) -> Source:
+def digits_source(per_class: int, n_test: int, folder: Path | None) -> MadeTask:
     """Draws of some images per class of MNIST, or of scikit-learn's digits where it is absent."""
     name, (X, y, X_test, y_test) = _images(folder)
 
@@ -129,7 +129,7 @@ def digits_source(per_class: int, n_test: int, folder: Path | None) -> Source:
 
     settings = {"data": name, "per_class": per_class, "n_test": n_test}
     title = f"{name}, {per_class} per class"
-    return Source(f"{name}-{per_class}", title, "multiclass", make, settings, 10 * per_class)
+    return MadeTask(f"{name}-{per_class}", title, "multiclass", make, settings, 10 * per_class)
 
 
 def _pixels(images: Any) -> Any:
@@ -142,7 +142,7 @@ def _grids(scale: Scale) -> list[Grid]:
     return [Grid(sources, _methods(scale), range(scale.splits))]
 
 
-def _claims(rows: Rows) -> list[Claim]:
+def _claims(rows: RowsByLabel) -> list[Claim]:
     sizes = _sizes(rows)
     found: dict[tuple[str, int], Row] = {
         (s, n): rows[f"{s}, {n} per class"] for s in _CATEGORIES for n in sizes
@@ -179,12 +179,12 @@ def _claims(rows: Rows) -> list[Claim]:
     ]
 
 
-def _sizes(rows: Rows) -> list[int]:
+def _sizes(rows: RowsByLabel) -> list[int]:
     shown = [label for label in rows if label.startswith("plain, ") and label.endswith("class")]
     return [int(label.split()[1]) for label in shown]
 
 
-def _longer_claim(rows: Rows) -> Claim:
+def _longer_claim(rows: RowsByLabel) -> Claim:
     """That AdaCap gains at the mean of all sizes where 14 epochs do not end the training."""
     sizes = _sizes(rows)
     plain, adacap = (
@@ -215,7 +215,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     rows = [row for curve in curves.values() for row in curve.values()]
     series = tuple(series_of(name, curve) for name, curve in curves.items())
     panel = Panel(data, "samples per class", "test accuracy", series, log_x=True)
-    figure = Figure("Accuracy of a small ConvNet against samples per class.", (panel,))
+    figure = FigureData("Accuracy of a small ConvNet against samples per class.", (panel,))
     return Outcome(rows, figure, [f"Data: {data}."])
 
 

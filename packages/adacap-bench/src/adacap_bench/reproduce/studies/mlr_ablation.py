@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, bars, series_of
 from adacap_bench.reproduce.means import SPLIT
 from adacap_bench.reproduce.methods import training, variant
@@ -17,7 +17,7 @@ from adacap_bench.reproduce.studies.bagging import bagged
 from adacap_bench.reproduce.studies.mlr_net import REPLICA, depth_method
 from adacap_bench.reproduce.studies.mlr_numbers import ABLATION, BIKE, NAMES, QSAR, SLUMP
 from adacap_bench.reproduce.studies.mlr_scales import extent, scale, splits_of
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import contrast
 
 __all__ = ["BAGGED", "SINGLE"]
@@ -117,12 +117,12 @@ def _rows(
     return rows
 
 
-def _figure(rows: dict[str, Row], caption: str) -> Figure:
+def _figure(rows: dict[str, Row], caption: str) -> FigureData:
     series = (series_of("ours", rows, "bar"), *bars(rows)[1:])
-    return Figure(caption, (Panel("ablation", "mean test R²", "", series),))
+    return FigureData(caption, (Panel("ablation", "mean test R²", "", series),))
 
 
-def _single_claims(rows: Rows) -> list[Claim]:
+def _single_claims(rows: RowsByLabel) -> list[Claim]:
     plain, ridge, dithered, permuted, full = (rows[step] for step in _SETTINGS)
     return [
         Claim(
@@ -149,7 +149,7 @@ def _single_claims(rows: Rows) -> list[Claim]:
     ]
 
 
-def _replica_claims(rows: Rows) -> list[Claim]:
+def _replica_claims(rows: RowsByLabel) -> list[Claim]:
     """The first claim by the code of 2021; none where a record has no rows of it."""
     found = [rows[f"{step}{REPLICA}"] for step in _REPLICAS if f"{step}{REPLICA}" in rows]
     if len(found) < len(_REPLICAS):
@@ -164,7 +164,7 @@ def _replica_claims(rows: Rows) -> list[Claim]:
     ]
 
 
-def _best(rows: Rows) -> str:
+def _best(rows: RowsByLabel) -> str:
     best = max(_SETTINGS, key=lambda step: rows[step].ours)
     return f"MLR {rows['MLR'].ours:.3f}, best {best} {rows[best].ours:.3f}"
 
@@ -175,7 +175,7 @@ def _summarise_single(results: Results, scale: Scale) -> Outcome:
     return Outcome(list(rows.values()), figure)
 
 
-def _bagged_claims(rows: Rows) -> list[Claim]:
+def _bagged_claims(rows: RowsByLabel) -> list[Claim]:
     single = {step: rows[f"{step}{_ALONE}"] for step in _SETTINGS}
     gain = {step: contrast([(1, rows[step]), (-1, single[step])]) for step in _SETTINGS}
     shown = ", ".join(f"{step} {effect.value:+.3f}" for step, effect in gain.items())
@@ -227,7 +227,7 @@ def _item(
     scales: dict[str, Scale],
     grids: Callable[[Scale], list[Grid]],
     summarise: Callable[[Results, Scale], Outcome],
-    claims: Callable[[Rows], list[Claim]],
+    claims: Callable[[RowsByLabel], list[Claim]],
 ) -> Item:
     return Item(
         key, title, "Supplement of 2021, table of the ablation", "Test R², mean over data sets",

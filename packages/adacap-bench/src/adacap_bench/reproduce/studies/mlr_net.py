@@ -13,8 +13,8 @@ from adacap_bench.reproduce.methods import training, variant
 from adacap_bench.reproduce.studies import mlr_numbers as paper
 from adacap_bench.reproduce.studies.mlr_numbers import BEIJING, BIKE, NAMES, QSAR, SLUMP, WHOLE
 from adacap_bench.reproduce.studies.mlr_scales import extent, scale, splits_of
-from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
-from adacap_bench.reproduce.verdicts import LEAST, Effect, contrast
+from adacap_bench.reproduce.table_item import PaperCell, RowsByLabel, Rule, table_item
+from adacap_bench.reproduce.verdicts import LEAST, ClaimEffect, contrast
 
 __all__ = ["REPLICA", "STUDIES", "depth_method"]
 
@@ -26,7 +26,7 @@ _MEASURED: dict[str, Any] = {
 }  # fmt: skip
 _DEFAULTS = {"structured_dither": 1.0, "n_permutations": 16, "target_dither": 0.03, "width": 1024}
 _STOP, REPLICA = ", divergence stop", ", replica of 2021"
-Numbers = Mapping[str, Mapping[Any, float]]
+PaperNumbers = Mapping[str, Mapping[Any, float]]
 
 
 def _method(name: str, preset: str = "mlr-2", category: str = "AdaCap", **settings: Any) -> Method:
@@ -62,19 +62,19 @@ def _cell(
     *,
     end: str = "",
     x: float | None = None,
-) -> Cell:
+) -> PaperCell:
     """Cell of one setting, with the start of λ that the table prints beside it."""
     shown = f"{value:g}" if isinstance(value, (int, float)) else f"by {value}"
     printed = paper.LAMBDA_INIT.get(what, {}).get(task, {}).get(value)
-    return Cell(
+    return PaperCell(
         f"{NAMES[task]}, {what} {shown}{end}", task, method, r2, end.removeprefix(", "),
         value if x is None else x, NAMES[task], splits_of(scale, task),
         extra={} if printed is None else {"paper's λ init": printed},
     )  # fmt: skip
 
 
-def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
-    def cells(scale: Scale) -> list[Cell]:
+def _cells(numbers: PaperNumbers, what: str, build: Callable[[Any], Method]) -> Any:
+    def cells(scale: Scale) -> list[PaperCell]:
         return [
             _cell(scale, task, what, value, build(value), r2)
             for task in scale["tasks"]
@@ -85,10 +85,12 @@ def _cells(numbers: Numbers, what: str, build: Callable[[Any], Method]) -> Any:
     return cells
 
 
-Measured = tuple[list[Effect], str]
+Finding = tuple[list[ClaimEffect], str]
 
 
-def _of(rows: Rows, numbers: Numbers, what: str, end: str = "") -> dict[str, dict[Any, Row]]:
+def _of(
+    rows: RowsByLabel, numbers: PaperNumbers, what: str, end: str = ""
+) -> dict[str, dict[Any, Row]]:
     """Rows by task and value, of what was measured."""
     found = {
         task: {
@@ -102,19 +104,19 @@ def _of(rows: Rows, numbers: Numbers, what: str, end: str = "") -> dict[str, dic
 
 
 def _each(
-    numbers: Numbers,
+    numbers: PaperNumbers,
     what: str,
-    measure: Callable[[Mapping[Any, Row]], Measured],
+    measure: Callable[[Mapping[Any, Row]], Finding],
     end: str = "",
-) -> Callable[[Rows], Measured]:
+) -> Callable[[RowsByLabel], Finding]:
     """Rule that must hold on every data set with enough splits to decide; the others are told.
 
     A data set whose settings were not run so far that the rule can be read off is left out.
     """
 
-    def check(rows: Rows) -> Measured:
+    def check(rows: RowsByLabel) -> Finding:
         values = _of(rows, numbers, what, end)
-        found: dict[str, Measured] = {}
+        found: dict[str, Finding] = {}
         absent: KeyError | None = None
         for task, of_task in values.items():
             try:
@@ -131,7 +133,7 @@ def _each(
     return check
 
 
-def _where_enough(found: Mapping[str, Measured]) -> Measured:
+def _where_enough(found: Mapping[str, Finding]) -> Finding:
     """Effects of the data sets with enough splits to decide; the others are told and named."""
     n = {task: min(effect.n for effect in effects) for task, (effects, _) in found.items()}
     enough = [task for task in n if n[task] >= LEAST] or list(n)
@@ -142,18 +144,18 @@ def _where_enough(found: Mapping[str, Measured]) -> Measured:
     return [effect for task in enough for effect in found[task][0]], evidence
 
 
-def _above(high: Any, low: Any, by: float = 0.0) -> Callable[[Mapping[Any, Row]], Measured]:
-    def measure(values: Mapping[Any, Row]) -> Measured:
+def _above(high: Any, low: Any, by: float = 0.0) -> Callable[[Mapping[Any, Row]], Finding]:
+    def measure(values: Mapping[Any, Row]) -> Finding:
         text = f"R² {values[low].ours:.3f} at {low:g}, {values[high].ours:.3f} at {high:g}"
         return [contrast([(1, values[high]), (-1, values[low])], -by)], text
 
     return measure
 
 
-def _near_best(value: Any, within: float) -> Callable[[Mapping[Any, Row]], Measured]:
+def _near_best(value: Any, within: float) -> Callable[[Mapping[Any, Row]], Finding]:
     """That no other setting is better by more than some R²."""
 
-    def measure(values: Mapping[Any, Row]) -> Measured:
+    def measure(values: Mapping[Any, Row]) -> Finding:
         best = max(values, key=lambda key: values[key].ours)
         text = f"R² {values[value].ours:.3f} at {value:g}, best {values[best].ours:.3f} at {best:g}"
         others = [row for key, row in values.items() if key != value]
@@ -162,10 +164,10 @@ def _near_best(value: Any, within: float) -> Callable[[Mapping[Any, Row]], Measu
     return measure
 
 
-def _flat(within: float) -> Callable[[Mapping[Any, Row]], Measured]:
+def _flat(within: float) -> Callable[[Mapping[Any, Row]], Finding]:
     """That no two settings differ by more than some R²."""
 
-    def measure(values: Mapping[Any, Row]) -> Measured:
+    def measure(values: Mapping[Any, Row]) -> Finding:
         found = [row.ours for row in values.values()]
         text = f"R² between {min(found):.3f} and {max(found):.3f}"
         pairs = permutations(values.values(), 2)
@@ -174,8 +176,8 @@ def _flat(within: float) -> Callable[[Mapping[Any, Row]], Measured]:
     return measure
 
 
-def _below(value: Any, bound: float) -> Callable[[Mapping[Any, Row]], Measured]:
-    def measure(values: Mapping[Any, Row]) -> Measured:
+def _below(value: Any, bound: float) -> Callable[[Mapping[Any, Row]], Finding]:
+    def measure(values: Mapping[Any, Row]) -> Finding:
         return [contrast([(-1, values[value])], bound)], f"R² {values[value].ours:.3f}"
 
     return measure
@@ -193,7 +195,7 @@ def _study(
     key: str,
     title: str,
     what: str,
-    numbers: Numbers,
+    numbers: PaperNumbers,
     build: Callable[[Any], Method],
     rules: list[Rule],
     *,
@@ -201,7 +203,7 @@ def _study(
     log_x: bool = True,
     notes: tuple[str, ...] = (),
     tasks: Sequence[str] = _ALL,
-    more: Callable[[Scale], list[Cell]] | None = None,
+    more: Callable[[Scale], list[PaperCell]] | None = None,
 ) -> Item:
     cells = _cells(numbers, what, build)
     return table_item(
@@ -222,9 +224,9 @@ def depth_method(depth: int) -> Method:
     return variant(f"mlr-{depth}-depth", f"mlr-{depth}", "AdaCap", probe=training, time_limit=None)
 
 
-def _depth_cells(scale: Scale) -> list[Cell]:
+def _depth_cells(scale: Scale) -> list[PaperCell]:
     return [
-        Cell(
+        PaperCell(
             _label(task, "depth", depth), task,
             depth_method(depth),
             paper.DEPTH[task][depth - 1], "", depth, NAMES[task], splits_of(scale, task),
@@ -234,7 +236,7 @@ def _depth_cells(scale: Scale) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _depth_depends(rows: Rows) -> Measured:
+def _depth_depends(rows: RowsByLabel) -> Finding:
     """That no depth is the best everywhere: each is beaten by another one on some data set."""
     told, judged = [], []
     for task, numbers in paper.DEPTH.items():
@@ -249,7 +251,7 @@ def _depth_depends(rows: Rows) -> Measured:
     text = f"best depth {', '.join(told)}"
     if len(judged) < 2:
         return [], text
-    against: dict[int, list[Effect]] = {}
+    against: dict[int, list[ClaimEffect]] = {}
     for found in judged:
         for worse, better in permutations(found, 2):
             effect = contrast([(1, found[better]), (-1, found[worse])])
@@ -259,8 +261,8 @@ def _depth_depends(rows: Rows) -> Measured:
     return [replace(effect, trials=trials) for effect in clearest], text
 
 
-def _rule_is_good(rows: Rows) -> Measured:
-    found: dict[str, Measured] = {}
+def _rule_is_good(rows: RowsByLabel) -> Finding:
+    found: dict[str, Finding] = {}
     for task, values in _of(rows, paper.LAMBDA, "λ_init").items():
         chosen = rows[f"{NAMES[task]}, λ_init by rule"]
         best = max(row.ours for row in values.values())
@@ -275,7 +277,7 @@ def _lambda_method(lam: float) -> Method:
     return _method(f"lambda-{_name(lam)}", lambda_init=lam)
 
 
-def _lambda_cells(scale: Scale) -> list[Cell]:
+def _lambda_cells(scale: Scale) -> list[PaperCell]:
     cells = []
     for task in scale["tasks"]:
         cells += [
@@ -304,7 +306,7 @@ def _lambda_cells(scale: Scale) -> list[Cell]:
 _AT_ZERO = 1e-4  # where the figure has λ = 0
 
 
-def _diverging_cells(scale: Scale) -> list[Cell]:
+def _diverging_cells(scale: Scale) -> list[PaperCell]:
     """σ of 1 and more by the replica, and with its stop alone, which does not touch σ = 1."""
     cells = []
     for task in scale["tasks"]:

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from adacap_bench.reproduce.figure import Figure, Panel, Series
+from adacap._typing import Floats
+from adacap_bench.reproduce.figure import FigureData, Panel, Series
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale
-from adacap_bench.reproduce.results import Floats, Results
+from adacap_bench.reproduce.results import Results
 from adacap_bench.reproduce.ridge_data import appendix, theorem
 from adacap_bench.reproduce.ridge_methods import (
     BY_FOLDS,
@@ -18,8 +19,8 @@ from adacap_bench.reproduce.ridge_methods import (
     FIGURE_GRID,
     THEOREM_METHODS,
 )
-from adacap_bench.reproduce.table_item import Rows
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.table_item import RowsByLabel
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = ["SELECTION", "THEOREM"]
 
@@ -56,7 +57,7 @@ def _summarise_selection(results: Results, scale: Scale) -> Outcome:
     return Outcome(rows, _landscape_figure(results))
 
 
-def _selection_claims(rows: Rows) -> list[Claim]:
+def _selection_claims(rows: RowsByLabel) -> list[Claim]:
     many, one, folds, oracle = (rows[f"{name}, H entrywise"] for name in _PAPER)
     gains = {T: contrast([(1, folds), (-1, row)]) for T, row in ((16, many), (1, one))}
     above = {T: row.ours - oracle.ours for T, row in ((16, many), (1, one))}
@@ -72,7 +73,7 @@ def _selection_claims(rows: Rows) -> list[Claim]:
     ]
 
 
-def _draws(gain: Effect) -> str:
+def _draws(gain: ClaimEffect) -> str:
     """How the gain is spread over draws, where the record has them."""
     if not gain.values:
         return ""
@@ -83,7 +84,7 @@ def _draws(gain: Effect) -> str:
     )
 
 
-def _landscape_figure(results: Results) -> Figure:
+def _landscape_figure(results: Results) -> FigureData:
     """Criteria over λ for the first draw, each brought to the range 0…1, as only argmins count."""
     first = results.payloads(BY_MLR.name, "ridge-entrywise")[0]
     folds = results.payloads(BY_FOLDS.name, "ridge-entrywise")[0]
@@ -97,7 +98,7 @@ def _landscape_figure(results: Results) -> Figure:
         )
     )
     panel = Panel("draw 0, H entrywise", "λ", "scaled to 0…1", series, log_x=True)
-    return Figure("Criteria over λ for one draw; each is scaled to its own range.", (panel,))
+    return FigureData("Criteria over λ for one draw; each is scaled to its own range.", (panel,))
 
 
 def _unit(path: list[float]) -> list[float]:
@@ -167,7 +168,7 @@ def _summarise_theorem(results: Results, scale: Scale) -> Outcome:
     return Outcome(list(rows.values()), _theorem_figure(path, one, sizes), [remark])
 
 
-def _theorem_claims(rows: Rows) -> list[Claim]:
+def _theorem_claims(rows: RowsByLabel) -> list[Claim]:
     sizes = tuple(int(label.split("n = ")[1]) for label in rows if label.startswith("inter"))
     path = [rows[f"intermediate SNR, n = {n}"] for n in sizes]
     outside = {regime: rows[f"{regime} SNR, n = {sizes[-1]}"] for regime in ("low", "high")}
@@ -192,13 +193,13 @@ def _shown(path: list[float], sizes: tuple[int, ...]) -> str:
 
 def _theorem_figure(
     path: dict[str, list[float]], one: list[float], sizes: tuple[int, ...]
-) -> Figure:
+) -> FigureData:
     series = [Series(f"{regime} SNR", sizes, tuple(values)) for regime, values in path.items()]
     series.append(Series("intermediate, T = 1", sizes, tuple(one)))
     panel = Panel(
         "Theorem 1", "n", "mean relative error over λ", tuple(series), log_x=True, log_y=True
     )
-    return Figure("Relative error of MLR(λ) + ‖P Y_perm‖² against R(λ).", (panel,))
+    return FigureData("Relative error of MLR(λ) + ‖P Y_perm‖² against R(λ).", (panel,))
 
 
 def _theorem_grids(scale: Scale) -> list[Grid]:

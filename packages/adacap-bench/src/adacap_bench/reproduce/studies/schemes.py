@@ -8,21 +8,22 @@ from typing import Literal
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Grid, Item, Outcome, Row, Scale, series_of
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import NoResultError, Results
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = [
-    "CATEGORIES", "PAIRS", "SCHEMES", "SMALLEST", "Scheme", "preset_name", "ratio", "ratio_claim",
+    "CATEGORIES", "PAIRS", "SCHEME_GAINS", "SMALLEST", "PaperScheme", "preset_name", "ratio",
+    "ratio_claim",
 ]  # fmt: skip
 
-Scheme = Literal["plain", "tikhonov", "adacap"]
+PaperScheme = Literal["plain", "tikhonov", "adacap"]
 SMALLEST = ("paper-1", "paper-2", "paper-3", "paper-8", "paper-9", "paper-12")
 """Six of the smallest regression tasks."""
-CATEGORIES: dict[Scheme, str] = {"plain": "DNN", "tikhonov": "Tikhonov", "adacap": "AdaCap"}
+CATEGORIES: dict[PaperScheme, str] = {"plain": "DNN", "tikhonov": "Tikhonov", "adacap": "AdaCap"}
 """Schemes, with the benchmark's name of their category."""
 PAIRS = (
     ("tikhonov", "plain", "Tikhonov lowers the error of the plain net"),
@@ -71,12 +72,12 @@ def ratio_claim(text: str, row: Row) -> Claim:
     return Claim(text, [_gain(row)], f"{shown} of the experiments")
 
 
-def _gain(row: Row) -> Effect:
+def _gain(row: Row) -> ClaimEffect:
     """Mean of −log of a ratio."""
     return contrast([(-1, row)])
 
 
-def _method(scheme: Scheme, net: str) -> str | Method:
+def _method(scheme: PaperScheme, net: str) -> str | Method:
     """A preset; nets of Fourier features are trained and, if plain, regularised as fast-mlp is."""
     name = preset_name(scheme, net)
     if net != _FOURIER:
@@ -137,7 +138,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
         series_of(pair, {net: rows[f"{net}: {pair}"] for net in nets}, "bar")
         for pair in ("tikhonov / plain", "adacap / tikhonov")
     )
-    figure = Figure(
+    figure = FigureData(
         "Ratio of test errors, geometric mean over experiments; below 1 the first is better.",
         (Panel("ratio of RMSE", "ratio of RMSE", "", series),),
     )
@@ -158,7 +159,7 @@ def _by_task(rows: Mapping[str, Row]) -> list[str]:
 
 _FAST = ("fast-mlp", "fast-snn", _FOURIER)
 
-SCHEMES = Item(
+SCHEME_GAINS = Item(
     "n1",
     "What Tikhonov gives, and what the MLR loss adds",
     "Not in the paper: its central claim, tested per architecture over tasks",

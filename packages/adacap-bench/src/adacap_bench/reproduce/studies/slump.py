@@ -9,8 +9,8 @@ from typing import Any
 from adacap.architectures import Architecture
 from adacap_bench.reproduce.item import Scale
 from adacap_bench.reproduce.methods import training, variant
-from adacap_bench.reproduce.table_item import Cell, Rows, Rule, table_item
-from adacap_bench.reproduce.verdicts import Effect, contrast
+from adacap_bench.reproduce.table_item import PaperCell, RowsByLabel, Rule, table_item
+from adacap_bench.reproduce.verdicts import ClaimEffect, contrast
 
 __all__ = ["DROPOUT", "SEEDS"]
 
@@ -27,9 +27,9 @@ _PAPER_DROPOUT = {
 }
 
 
-def _dropout_cells(scale: Scale) -> list[Cell]:
+def _dropout_cells(scale: Scale) -> list[PaperCell]:
     return [
-        Cell(
+        PaperCell(
             _dropout_label(rate, norm), TASK,
             variant(
                 f"adacap-fast-mlp-drop-{round(10 * rate)}{'-norm' if norm else ''}",
@@ -47,7 +47,7 @@ def _dropout_label(rate: float, norm: bool) -> str:
     return f"dropout {rate:g}, {'with' if norm else 'without'} BN"
 
 
-def _dropout_hurts(rows: Rows) -> tuple[list[Effect], str]:
+def _dropout_hurts(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     none = rows[_dropout_label(0.0, False)]
     rates = [rate for rate in _PAPER_DROPOUT if rate and _dropout_label(rate, False) in rows]
     others = {rate: rows[_dropout_label(rate, False)] for rate in rates}
@@ -56,13 +56,13 @@ def _dropout_hurts(rows: Rows) -> tuple[list[Effect], str]:
     return [effect], f"RMSE {none.ours:.4f} without, {shown}"
 
 
-def _norm_hurts(rows: Rows) -> tuple[list[Effect], str]:
+def _norm_hurts(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     none, norm = rows[_dropout_label(0.0, False)], rows[_dropout_label(0.0, True)]
     shown = f"RMSE {none.ours:.4f} without, {norm.ours:.4f} with batch norm"
     return [contrast([(1, norm), (-1, none)])], shown
 
 
-def _more_is_worse(rows: Rows) -> tuple[list[Effect], str]:
+def _more_is_worse(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     path = [rows[_dropout_label(rate, False)] for rate in _PAPER_DROPOUT]
     steps = [contrast([(1, b), (-1, a)]) for a, b in pairwise(path)]
     rises = sum(step.value > 0 for step in steps)
@@ -112,7 +112,7 @@ def _seed_label(preset: str, T: int, rows: str = _ALL_ROWS) -> str:
     return f"{preset}{f', T = {T}' if T else ''} ({rows})"
 
 
-def _seed_cells(scale: Scale) -> list[Cell]:
+def _seed_cells(scale: Scale) -> list[PaperCell]:
     cells = []
     for reading in scale["readings"]:
         seeds = range(scale.seeds if reading == _ALL_ROWS else min(scale.seeds, scale["others"]))
@@ -127,17 +127,17 @@ def _seed_cells(scale: Scale) -> list[Cell]:
             )  # fmt: skip
             x = f"{preset} T={T}" if T else preset
             label = _seed_label(preset, T, reading)
-            cells.append(Cell(label, TASK, method, mean, "", x, reading, [_SPLIT], seeds))
+            cells.append(PaperCell(label, TASK, method, mean, "", x, reading, [_SPLIT], seeds))
     return cells
 
 
-def _tikhonov_helps(rows: Rows) -> tuple[list[Effect], str]:
+def _tikhonov_helps(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     plain, tikhonov = (rows[_seed_label(name, 0)] for name in ("fast-mlp", "tikhonov-fast-mlp"))
     shown = f"mean RMSE {plain.ours:.4f} → {tikhonov.ours:.4f} (paper 0.1675 → 0.0930)"
     return [contrast([(1, plain), (-1, tikhonov)])], shown
 
 
-def _tikhonov_steadies(rows: Rows) -> tuple[list[Effect], str]:
+def _tikhonov_steadies(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     plain, tikhonov = (rows[_seed_label(name, 0)] for name in ("fast-mlp", "tikhonov-fast-mlp"))
     if plain.spread is None or tikhonov.spread is None:
         return [], "one seed has no spread"
@@ -145,10 +145,10 @@ def _tikhonov_steadies(rows: Rows) -> tuple[list[Effect], str]:
     # A standard deviation over n normal numbers has the standard error s/√(2(n − 1)).
     error = math.hypot(*(row.spread_error for row in (plain, tikhonov)))
     n = min(plain.n, tikhonov.n)
-    return [Effect(plain.spread - tikhonov.spread, error, n)], shown
+    return [ClaimEffect(plain.spread - tikhonov.spread, error, n)], shown
 
 
-def _permutations_matter_little(rows: Rows) -> tuple[list[Effect], str]:
+def _permutations_matter_little(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     one, many = (rows[_seed_label("adacap-fast-mlp", T)] for T in (1, 16))
     within = [
         contrast([(1, one), (-0.95, many)]),
@@ -157,7 +157,7 @@ def _permutations_matter_little(rows: Rows) -> tuple[list[Effect], str]:
     return within, f"T = 1: {one.ours:.4f}, T = 16: {many.ours:.4f}; within 5 % is asked"
 
 
-def _adacap_helps(rows: Rows) -> tuple[list[Effect], str]:
+def _adacap_helps(rows: RowsByLabel) -> tuple[list[ClaimEffect], str]:
     tikhonov, adacap = rows[_seed_label("tikhonov-fast-mlp", 0)], rows[_seed_label(*_ADACAP)]
     shown = f"Tikhonov {tikhonov.ours:.4f}, AdaCap {adacap.ours:.4f} (paper 0.0930, 0.0918)"
     return [contrast([(1, tikhonov), (-1, adacap)])], shown
@@ -195,7 +195,7 @@ SEEDS = table_item(
         "and the Tikhonov net, and elsewhere that no hold-out is used: so all rows train and the "
         "last iteration is kept; claims are judged there. Beside it: a hold-out that is the same "
         "for every seed, and the presets' protocol, where the seed draws the hold-out and the net "
-        "is trained anew on all rows up to the best iteration.",
+        "is trained again on all rows up to the best iteration.",
         "A run before this one, with a hold-out that is the same for every seed, averaged over "
         "splits 0 to 2 with 50 seeds each: 0.208 plain, 0.164 Tikhonov, 0.164 (T = 1) and 0.167 (T "
         "= 16).",

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Outcome, Row, Scale, bars
 from adacap_bench.reproduce.means import mean_of
 from adacap_bench.reproduce.results import Results, row_of
 from adacap_bench.reproduce.studies import contest
 from adacap_bench.reproduce.studies.contest import N_REGRESSION, named
-from adacap_bench.reproduce.verdicts import Effect, effect_of
+from adacap_bench.reproduce.verdicts import ClaimEffect, effect_of
 
 if TYPE_CHECKING:
     from adacap_bench.metrics import ScoreTable
@@ -69,7 +69,7 @@ def _summarise_best(results: Results, scale: Scale) -> Outcome:
         for name in shown
     ]
     panel = Panel("best methods", "mean test RMSE", "", bars({row.label: row for row in rows}))
-    figure = Figure("Mean test RMSE, the best methods first.", (panel,))
+    figure = FigureData("Mean test RMSE, the best methods first.", (panel,))
     rows += _column_rows(complete, shown, small)
     remarks = [
         contest.tasks_remark(table, N_REGRESSION, len(scores.experiments)),
@@ -101,7 +101,7 @@ _COLUMNS = {
 }
 
 
-class Column(NamedTuple):
+class BestColumn(NamedTuple):
     """One column of the table: a number per method, over how many experiments, digits shown."""
 
     values: Mapping[str, float]
@@ -109,22 +109,22 @@ class Column(NamedTuple):
     digits: int
 
 
-def best_columns(table: ScoreTable) -> dict[str, Column]:
+def best_columns(table: ScoreTable) -> dict[str, BestColumn]:
     """Columns of the paper's table beside the mean RMSE; of the subset only if it is not empty."""
     from adacap_bench.metrics import easy_subset, p_share, runtime
 
     easy, times = easy_subset(table), runtime(table)
     p90, easy_rmse, easy_p90, mean, longest = _COLUMNS
     n, n_easy = len(table.experiments), len(easy.experiments)
-    found = {p90: Column(_percent(p_share(table)), n, 1)}
+    found = {p90: BestColumn(_percent(p_share(table)), n, 1)}
     if n_easy:
         means = easy.values.mean(axis=0)
-        found[easy_rmse] = Column(
+        found[easy_rmse] = BestColumn(
             dict(zip(easy.methods, map(float, means), strict=True)), n_easy, 4
         )
-        found[easy_p90] = Column(_percent(p_share(easy)), n_easy, 1)
-    found[mean] = Column({name: one.mean for name, one in times.items()}, n, 1)
-    found[longest] = Column({name: one.longest for name, one in times.items()}, n, 1)
+        found[easy_p90] = BestColumn(_percent(p_share(easy)), n_easy, 1)
+    found[mean] = BestColumn({name: one.mean for name, one in times.items()}, n, 1)
+    found[longest] = BestColumn({name: one.longest for name, one in times.items()}, n, 1)
     return found
 
 
@@ -187,7 +187,9 @@ def _without(absent: Mapping[str, str]) -> str:
     return f"; without {', '.join(absent)}" if absent else ""
 
 
-def _less(ours: Mapping[str, float], theirs: Mapping[str, float], *, trials: int = 1) -> Effect:
+def _less(
+    ours: Mapping[str, float], theirs: Mapping[str, float], *, trials: int = 1
+) -> ClaimEffect:
     """That the first errors are lower than the second."""
     return effect_of({name: theirs[name] - error for name, error in ours.items()}, trials=trials)
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from adacap_bench.methods import Method
-from adacap_bench.reproduce.figure import Figure, Panel
+from adacap_bench.reproduce.figure import FigureData, Panel
 from adacap_bench.reproduce.item import Claim, Item, Outcome, Scale
 from adacap_bench.reproduce.methods import variant
 from adacap_bench.reproduce.results import Results
-from adacap_bench.reproduce.table_item import Rows
+from adacap_bench.reproduce.table_item import RowsByLabel
 from adacap_bench.reproduce.verdicts import contrast
 
 __all__ = ["WEIGHTS"]
@@ -75,7 +75,7 @@ def _task(scale: Scale) -> str:
     return "boston" if file and locate(file, scale.folder) else "builtin-diabetes"
 
 
-def _claims(rows: Rows) -> list[Claim]:
+def _claims(rows: RowsByLabel) -> list[Claim]:
     mean = {title: rows[f"{title}: mean |correlation|"] for title, *_ in _SCHEMES}
     shown = ", ".join(f"{row.ours:.3f} {title}" for title, row in mean.items())
     adacap, tikhonov, decay = mean["AdaCap"], mean["Tikhonov"], mean["weight decay"]
@@ -111,7 +111,7 @@ def _summarise(results: Results, scale: Scale) -> Outcome:
     )
     caption = "Clustered |correlation| of the last hidden layer's weights, seed 0, block means."
     used = results.records[0].task_name or results.records[0].job.task
-    return Outcome(rows, Figure(caption, panels), [f"Data: {used}."])
+    return Outcome(rows, FigureData(caption, panels), [f"Data: {used}."])
 
 
 WEIGHTS = Item(

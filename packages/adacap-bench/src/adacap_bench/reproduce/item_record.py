@@ -11,11 +11,11 @@ from typing import Any
 
 from adacap.exceptions import AdaCapError
 from adacap.files import write_text
-from adacap_bench.reproduce.figure import Figure
+from adacap_bench.reproduce.figure import FigureData
 from adacap_bench.reproduce.item import Claim, Row, judged
-from adacap_bench.reproduce.verdicts import Effect
+from adacap_bench.reproduce.verdicts import ClaimEffect
 
-__all__ = ["FORMAT", "Evidence", "EvidenceError", "read_evidence", "read_folder"]
+__all__ = ["FORMAT", "ItemRecord", "ItemRecordError", "read_folder", "read_item_record"]
 
 FORMAT = 4
 # 2 had values of up to 200 experiments, each with its name; 3 called draws of made data splits, and
@@ -26,12 +26,12 @@ _MOST = 100_000  # numbers from here on are names, not places of a list
 _ALWAYS = {"value", "error", "n", "trials"}  # of an effect; the rest where there is something
 
 
-class EvidenceError(AdaCapError, ValueError):
+class ItemRecordError(AdaCapError, ValueError):
     """A file is not a record of a reproduction, or its version is unknown."""
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ItemRecord:
     """What was run of an item, the results, and what they say about the paper.
 
     ``before`` is of the record of before the ledger had one rule for all items, if there was one:
@@ -52,7 +52,7 @@ class Evidence:
     core_seconds: float  # sum of the times of fit
     rows: Sequence[Row]
     claims: Sequence[Claim]
-    figure: Figure
+    figure: FigureData
     notes: Sequence[str]  # readings and remarks
     before: Mapping[str, Any] = field(default_factory=dict)
     n_left: int = 0  # jobs of the scale that were not run before a deadline
@@ -108,15 +108,15 @@ class Evidence:
         write_text(path, self.to_json(), force=True)
 
 
-def read_evidence(path: Path) -> Evidence:
-    """Read the record of one item; a file that is something else is an EvidenceError."""
+def read_item_record(path: Path) -> ItemRecord:
+    """Read the record of one item; a file that is something else is an ItemRecordError."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         version = data.pop("format")
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
+        raise ItemRecordError(f"{path} is not the record of a reproduction: {error}.") from error
     if version not in _READ:
-        raise EvidenceError(f"{path} has format {version}, but this adacap reads {FORMAT}.")
+        raise ItemRecordError(f"{path} has format {version}, but this adacap reads {FORMAT}.")
     try:
         rows = tuple(_row(row) for row in data.pop("rows"))
         claims = tuple(_claim(claim) for claim in data.pop("claims"))
@@ -124,10 +124,10 @@ def read_evidence(path: Path) -> Evidence:
             rows = tuple(_with_draws(data["item"], row) for row in rows)
             if any(_NAMELESS in effect.values for claim in claims for effect in claim.effects):
                 data["notes"] = (*data["notes"], _POOLED)
-        figure = Figure.from_dict(data.pop("figure"))
-        return Evidence(rows=rows, claims=claims, figure=figure, **data)
+        figure = FigureData.from_dict(data.pop("figure"))
+        return ItemRecord(rows=rows, claims=claims, figure=figure, **data)
     except (KeyError, TypeError) as error:
-        raise EvidenceError(f"{path} is not the record of a reproduction: {error}.") from error
+        raise ItemRecordError(f"{path} is not the record of a reproduction: {error}.") from error
 
 
 def _row(data: dict[str, Any]) -> Row:
@@ -136,7 +136,7 @@ def _row(data: dict[str, Any]) -> Row:
 
 def _claim(data: dict[str, Any]) -> Claim:
     effects = tuple(
-        Effect(**{**effect, "values": _named(effect.get("values", {}))})
+        ClaimEffect(**{**effect, "values": _named(effect.get("values", {}))})
         for effect in data["effects"]
     )
     return Claim(data["text"], effects, data["evidence"])  # whether it holds follows from them
@@ -163,10 +163,10 @@ def _with_draws(item: str, row: Row) -> Row:
     return replace(row, values=values)
 
 
-def read_folder(folder: Path) -> dict[str, Evidence]:
+def read_folder(folder: Path) -> dict[str, ItemRecord]:
     """Records of a folder by the key of their item."""
-    found = (read_evidence(path) for path in sorted(folder.glob("*.json")))
-    return {evidence.item: evidence for evidence in found}
+    found = (read_item_record(path) for path in sorted(folder.glob("*.json")))
+    return {record.item: record for record in found}
 
 
 def packed(values: Mapping[str, float | None]) -> dict[str, Any]:
