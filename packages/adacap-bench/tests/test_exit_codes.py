@@ -11,6 +11,7 @@ MISSING = {
     bench.app: {
         "run": ["--suite", "no.csv"],
         "import": ["no.csv"],
+        "pack": ["no.sqlite"],
         "methods": ["--plugin", "no.py"],
         "status": ["no.sqlite"],
         "report": ["no.sqlite"],
