@@ -117,7 +117,7 @@ test-sklearn: $(TEST) $(OLDEST)/.installed ## scikit-learn's own checks, on the 
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest --quiet -n 2 -W "ignore::pytest.PytestRemovedIn10Warning" $(CONTRACT)
 
 test-lowest: $(LOWEST)/.installed ## the library's tests on the lowest versions that pyproject.toml claims
-	OMP_NUM_THREADS=1 $(LOWEST)/bin/pytest --quiet -rs -n 2 -m "not slow" $(ENDS) tests
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/pytest --quiet -rs -n 2 -m "not slow" -W "ignore::pytest.PytestRemovedIn10Warning" $(ENDS) tests
 
 fuzz-models: $(TEST) ## 200,000 hostile model files for both readers; some 35 minutes on an idle core
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz/models.py --cases 200000 --seconds 7200

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adacap.comparison import METHODS
+from adacap.comparison import METHODS, unavailable
 from adacap.comparison.adapters import FeasibleNuSVC, FirstFeasible
 
 
@@ -16,6 +16,9 @@ def test_nu_is_lowered_for_a_rare_class_alone(n_rare, nu, rows_for):
     assert model.decision_function(X).shape == (60,)
 
 
+@pytest.mark.skipif(
+    unavailable(METHODS["qda"]) is not None, reason=str(unavailable(METHODS["qda"]))
+)
 def test_qda_is_shrunk_only_where_a_covariance_is_singular(rows_for):
     X, y = rows_for("multiclass")
     assert METHODS["qda"].build("multiclass", 0).fit(X, y).shrinkage is None

@@ -37,7 +37,10 @@ def dummy(name="dummy", **fields):
 @pytest.mark.parametrize("method", scikit_learn.METHODS, ids=lambda method: method.name)
 def test_the_library_has_those_of_scikit_learn(method):
     assert METHODS[method.name] is method
-    assert (method.packages, method.extra, unavailable(method)) == (("sklearn",), None, None)
+    assert (method.packages, method.extra) == (("sklearn",), None)
+    if method.lowest is not None and (reason := unavailable(method)):
+        pytest.skip(reason)
+    assert unavailable(method) is None
     for kind in sorted(method.kinds):
         assert hasattr(method.build(kind, 0), "predict")
 
@@ -102,11 +105,31 @@ def test_threads_come_from_the_environment(monkeypatch):
         ({"kinds": {"binari"}}, "Did you mean 'binary'"),
         ({"packages": "catboost"}, "packages of method 'dummy' must be a collection"),
         ({"build": None}, "build of method 'dummy' must be a function of kind and seed, got None"),
+        ({"lowest": "numpy"}, "lowest of method 'dummy' must be a package and a version .*'numpy'"),
     ],
 )
 def test_a_wrong_description_is_refused(fields, message):
     with pytest.raises(MethodError, match=message):
         dummy(**fields)
+
+
+@pytest.mark.parametrize("installed", ["1.7.2", "1.7.rc1", "0.24"])
+def test_a_package_that_is_too_old_is_named_with_the_version_it_needs(installed, monkeypatch):
+    monkeypatch.setattr("adacap.comparison.registry.version", lambda package: installed)
+    assert unavailable(METHODS["qda"]) == (
+        f"qda needs scikit-learn 1.8 or newer, but {installed} is installed: "
+        "pip install 'scikit-learn>=1.8'"
+    )
+
+
+@pytest.mark.parametrize("installed", ["1.8", "1.8.0", "1.8rc1", "1.8.dev0", "1.10", "2.0.1"])
+def test_a_package_that_is_new_enough_is_no_reason(installed, monkeypatch):
+    monkeypatch.setattr("adacap.comparison.registry.version", lambda package: installed)
+    assert unavailable(METHODS["qda"]) is None
+
+
+def test_a_package_without_metadata_is_taken_as_it_is():
+    assert unavailable(dummy(lowest="no-such-package>=1.0")) is None
 
 
 def test_several_missing_packages_are_all_named():

@@ -192,10 +192,18 @@ def test_columns_by_name_in_any_order(frame, target, reload):
     np.testing.assert_array_equal(light.predict(frame[frame.columns[::-1]]), light.predict(frame))
 
 
+def in_polars(frame):
+    """The frame in polars, of which older ones read no categories that are numbers."""
+    try:
+        return pl.from_pandas(frame)
+    except pl.exceptions.ComputeError:
+        return pl.from_pandas(frame.astype({"zone": str}))
+
+
 def test_other_containers(frame, target, reload):
     model = AdaCapRegressor(**TINY).fit(frame, target)
     light = reload(model)
-    polars = pl.from_pandas(frame)
+    polars = in_polars(frame)
     np.testing.assert_array_equal(light.predict(polars), light.predict(frame))
     np.testing.assert_array_equal(light.predict(polars.to_arrow()), light.predict(frame))
     columns = {name: frame[name].tolist() for name in frame}
@@ -226,7 +234,7 @@ def test_a_table_without_names_warns_as_predict_does(frame, target, reload):
         lambda X: X[:0],
         lambda X: X["size"],
         lambda X: np.ones((2, 2, 2)),
-        lambda X: pl.from_pandas(X).lazy(),
+        lambda X: in_polars(X).lazy(),
         lambda X: X.set_axis([*X.columns[:-1], 3], axis=1),
     ],
 )

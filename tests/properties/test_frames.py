@@ -129,7 +129,10 @@ def table(draw, n):
 
 def contained(container, columns, names):
     """Columns in a container, or in a frame of pandas if that container takes them not."""
-    frame = pd.DataFrame(dict(enumerate(columns)))
+    try:
+        frame = pd.DataFrame(dict(enumerate(columns)))
+    except OverflowError:  # pandas 2.2 looks for dates among integers beyond float64
+        frame = pd.DataFrame({i: pd.Series(one, dtype=one.dtype) for i, one in enumerate(columns)})
     frame.columns = names
     try:
         if container == "numpy":

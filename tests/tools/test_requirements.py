@@ -30,7 +30,7 @@ def test_an_unknown_group_is_named() -> None:
 def test_lower_bounds_become_versions() -> None:
     texts = ["numpy>=1.26", "torch>=2.4", "pytest>=9.0", "ray>=2.35; python_version < '3.14'"]
     found = list(tool.lowest(texts))
-    assert found == [tool.OF_THAT_TIME, "numpy==1.26", "pytest>=9.0", "ray==2.35"]
+    assert found == [*tool.OF_THAT_TIME, "numpy==1.26", "pytest>=9.0", "ray==2.35"]
 
 
 def test_a_requirement_without_lower_bound_is_refused() -> None:

@@ -22,7 +22,8 @@ def test_r2_equals_scikit_learn(n_targets, weighted, normal):
     assert values.shape == (2,)
     for k in range(2):
         expected = r2_score(
-            targets[k], prediction[k], sample_weight=None if w is None else w[k],
+            targets[k].numpy(), prediction[k].numpy(),
+            sample_weight=None if w is None else w[k].numpy(),
             multioutput="variance_weighted",
         )  # fmt: skip
         assert values[k].item() == pytest.approx(expected)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any
 
 from adacap.exceptions import AdaCapError, UsageError, suggest
@@ -25,6 +25,7 @@ GROUP = "adacap.methods"  # of entry points, by which other distributions add th
 KINDS = ("regression", "binary", "multiclass")
 _LIST = "adacap.comparison.METHODS lists them, and: adacap bench methods"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LOWEST = re.compile(r"(?P<package>[\w.-]+)>=(?P<version>\d+(\.\d+)*)")
 
 
 class MethodError(AdaCapError, ValueError):
@@ -62,6 +63,9 @@ class Method:
         the number of iterations or a curve; it becomes the payload of the record.
     note : str
         For the list of methods.
+    lowest : str, optional
+        A package and the lowest version of it that the method needs, where that is above what the
+        library needs: ``"scikit-learn>=1.8"``.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Method:
     max_rows: int | None = None
     note: str = ""
     probe: Callable[[Any, Any], Mapping[str, Any]] | None = None
+    lowest: str | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
@@ -102,6 +107,11 @@ class Method:
             raise MethodError(
                 f"build of method {self.name!r} must be a function of kind and seed, "
                 f"got {self.build!r}."
+            )
+        if self.lowest is not None and not _LOWEST.fullmatch(self.lowest):
+            raise MethodError(
+                f"lowest of method {self.name!r} must be a package and a version such as "
+                f"'scikit-learn>=1.8', got {self.lowest!r}."
             )
 
     @property
@@ -267,7 +277,7 @@ def unavailable(method: Method) -> str | None:
     """
     missing = [package for package in method.packages if not _is_installed(package)]
     if not missing:
-        return None
+        return _too_old(method)
     names, verb = " and ".join(missing), "is" if len(missing) == 1 else "are"
     source = f"'adacap-bench[{method.extra}]'" if method.extra else " ".join(missing)
     plural = "" if len(missing) == 1 else "s"
@@ -275,6 +285,28 @@ def unavailable(method: Method) -> str | None:
         f"{method.name} needs the package{plural} {names}, which {verb} not installed: "
         f"pip install {source}"
     )
+
+
+def _too_old(method: Method) -> str | None:
+    """Why an installed package is too old for a method; None if it is not."""
+    asked = _LOWEST.fullmatch(method.lowest or "")
+    if asked is None:
+        return None
+    try:
+        found = version(asked["package"])
+    except PackageNotFoundError:  # installed without its metadata
+        return None
+    if _release(found) >= _release(asked["version"]):
+        return None
+    return (
+        f"{method.name} needs {asked['package']} {asked['version']} or newer, but {found} is "
+        f"installed: pip install '{method.lowest}'"
+    )
+
+
+def _release(text: str) -> list[int]:
+    """Numbers that a version starts with."""
+    return [int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", text)[0])]
 
 
 _threads: ContextVar[int | None] = ContextVar("_threads", default=None)

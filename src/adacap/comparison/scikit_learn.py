@@ -119,6 +119,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "qda", "Linear", CLASSES, _build_qda, ("sklearn",),
         note="a singular covariance is shrunk by the least of 0.001, 0.01 and 0.1 that helps",
+        lowest="scikit-learn>=1.8",  # older ones cannot shrink, and take a singular one as it is
     ),
     _sklearn("sk-mlp", "DNN", _both("neural_network", "MLP"), "one layer of 100"),
     _sklearn(

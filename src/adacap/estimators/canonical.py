@@ -68,8 +68,8 @@ def arrange(
 
 def _standardised(y: Floats) -> Floats:
     """Each row of a matrix scaled to mean 0 and deviation 1, a constant to 0."""
-    unit = np.exp2(np.frexp(np.abs(y).max(axis=1, keepdims=True))[1] - 1.0)
-    z: Floats = y / unit  # squares stay in range
+    exponent = np.frexp(np.abs(y).max(axis=1, keepdims=True))[1]
+    z: Floats = np.ldexp(y, 1 - exponent)  # squares stay in range
     mean = z.mean(axis=1, keepdims=True)
     z -= mean
     deviation = np.sqrt(np.mean(z**2, axis=1, keepdims=True))
@@ -105,7 +105,8 @@ class _Cells:
             if self.shrink != 1.0:
                 cells *= self.shrink
             cells -= self.low[:, None]
-            cells /= self.span[:, None]
+            with np.errstate(over="ignore"):  # none does, but NumPy 1.26 warns of tiny divisors
+                cells /= self.span[:, None]
             cells[np.isnan(cells)] = _MISSING
             yield part, cells
 

@@ -102,7 +102,7 @@ def with_mean_one(weight: Floats) -> Floats:
     >>> with_mean_one(np.array([1e300, 3e300])), with_mean_one(np.array([1.0, 1e300]))
     (array([0.5, 1.5]), array([1.e-30, 2.e+00]))
     """
-    weight = weight / 2.0 ** np.frexp(weight.max())[1]  # so that their sum stays in range
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # so that their sum stays in range
     found: Floats = np.maximum(weight / weight.mean(), _LEAST_WEIGHT)
     return found
 

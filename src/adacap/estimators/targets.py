@@ -70,9 +70,11 @@ class RegressionCodec:
         """
         values = cls.check(y)
         columns = _applied(transforms, cls.numbers(values))
-        unit = 2.0 ** (np.frexp(np.abs(columns).max(axis=0))[1] - 1)  # squares stay in range
-        first = columns[0] / unit
-        z = columns / unit - first  # differences are exact where an offset is all that is large
+        exponent = np.frexp(np.abs(columns).max(axis=0))[1] - 1
+        unit = 2.0**exponent
+        z = np.ldexp(columns, -exponent)  # squares stay in range
+        first = z[0].copy()
+        z -= first  # exact where an offset is all that is large
         shift = np.average(z, axis=0, weights=sample_weight)
         deviation = np.sqrt(np.average((z - shift) ** 2, axis=0, weights=sample_weight))
         if sample_weight is not None:  # as in adacap.tables.policies.moments

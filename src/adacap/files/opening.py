@@ -69,9 +69,9 @@ def _first_sheet(path: Path, openpyxl: Any) -> tuple[list[tuple[Any, ...]], int,
     """Rows that hold anything, the number of sheets, and the title of the first."""
     with zipfile.ZipFile(path) as archive:
         refuse_bomb(archive, path)
-    with warnings.catch_warnings():
+    with open(path, "rb") as file, warnings.catch_warnings():  # openpyxl 3.1.0 may leave it open
         warnings.simplefilter("ignore")  # of styles and the like, which are not read
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         try:
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # what the file says of its size is not believed

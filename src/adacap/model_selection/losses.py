@@ -76,6 +76,11 @@ def resolve_loss(loss: str | Callable[..., float], estimator: Any) -> Loss:
                 f"estimator must have fit and predict, got {type(estimator).__name__} without "
                 f"{needed}."
             )
+    if isinstance(estimator, type):  # as scikit-learn says since 1.8
+        name = estimator.__name__
+        raise TypeError(
+            f"Expected an estimator instance ({name}()), got estimator class instead ({name})."
+        )
     classes = is_classifier(estimator)
     if callable(loss):
         constant = "most_frequent" if classes else "mean"

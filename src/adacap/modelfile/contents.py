@@ -231,11 +231,21 @@ def _labels(labels: list[Any], dtype: str) -> npt.NDArray[Any]:
         most = _MOST_CHARACTERS + _MOST_STRETCHED * sum(map(len, labels))
         require(size <= most, f"codec.classes would take {size} characters.")
     with refusing(f"codec.classes are not of dtype {dtype}", OverflowError):
+        if _LABELS[dtype] is int:
+            _check_range(labels, dtype)
         found = np.array(labels, dtype=dtype)
     is_exact = found.tolist() == labels
     is_sorted = all(a < b for a, b in pairwise(labels))
     require(is_exact and is_sorted, f"codec.classes are not distinct sorted labels of {dtype}.")
     return found
+
+
+def _check_range(labels: list[int], dtype: str) -> None:
+    """Raise OverflowError for what the dtype does not hold: NumPy 1.26 warns and wraps it."""
+    range_ = np.iinfo(dtype)
+    for label in labels:
+        if not range_.min <= label <= range_.max:
+            raise OverflowError(f"Python integer {shown(label, 40)} out of bounds for {dtype}")
 
 
 # ------------------------------------------------------------------------- groups and members

@@ -252,8 +252,9 @@ def moments(x: Floats, weights: Weights) -> tuple[float, float]:
     Weights of very different size can leave next to no deviation: it is at least a millionth of the
     largest distance from the mean, as it is without weights.
     """
-    unit = 2.0 ** int(np.frexp(np.abs(x).max())[1] - 1)  # squares neither overflow nor vanish
-    z = x / unit
+    exponent = int(np.frexp(np.abs(x).max())[1]) - 1
+    unit = 2.0**exponent
+    z = np.ldexp(x, -exponent)  # squares neither overflow nor vanish
     first = z[0]
     z -= first  # exact where an offset is all that is large
     shift = np.average(z, weights=weights)

@@ -39,7 +39,8 @@ def _cells(method: Method) -> tuple[str, ...]:
         "all" if method.kinds == set(KINDS) else ", ".join(k for k in KINDS if k in method.kinds)
     )
     limit = f"up to {method.max_rows} rows" if method.max_rows else ""
-    note = "; ".join(part for part in (method.note, limit) if part)
+    lowest = f"needs {method.lowest}" if method.lowest else ""
+    note = "; ".join(part for part in (method.note, limit, lowest) if part)
     packages = ", ".join(method.packages)
     return f"`{method.name}`", method.category, kinds, packages, method.extra or "", note
 
