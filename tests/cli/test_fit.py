@@ -130,6 +130,7 @@ def test_report(call, houses, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["-t", ","], "--target names no column"),
         (["-t", "prize"], "Unknown target column 'prize'. Did you mean 'price'?"),
         (["-t", "price", "--drop", "roms"], "Unknown column 'roms'. Did you mean 'rooms'?"),
         (["-t", "id", "--drop", "id"], "'id' is the target and cannot be dropped"),

@@ -285,6 +285,53 @@ def test_a_damaged_file_costs_a_warning(table, path):
     assert_same(found, MODELS["nets"]().fit(*table))
 
 
+def another_word(piece):
+    piece["scheduler"]["_schedule_phases"][0]["end_lr"] = "auto"
+
+
+def no_state(piece):
+    piece["generators"][0][:] = 255
+
+
+def no_fit(piece):
+    for record in piece["records"]:
+        del record["fit_true"]
+
+
+def no_number(piece):
+    piece["arrays"]["leaf"][:] = torch.nan
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "change"),
+    [
+        ("nets", 6, another_word),
+        ("dropout, small batches", 6, no_state),
+        ("nets", 6, no_fit),
+        ("blend", 1, no_number),
+    ],
+)
+def test_a_piece_that_no_fit_wrote_is_not_used(kind, at, change, table, path, monkeypatch):
+    kill(MODELS[kind], table, path, at)
+    plain, changed = Checkpoint.get, []
+
+    def get(self, key):
+        found = plain(self, key)
+        try:
+            change(found)
+        except (KeyError, TypeError, IndexError):  # another piece
+            return found
+        changed.append(key)
+        return found
+
+    monkeypatch.setattr(Checkpoint, "get", get)
+    with pytest.warns(UserWarning, match="damaged and not used, the fit starts over"):
+        found = MODELS[kind]().fit(*table, checkpoint=path)
+    assert changed
+    monkeypatch.undo()
+    assert_same(found, MODELS[kind]().fit(*table))
+
+
 def test_going_on_by_warm_start_is_refused(table, path):
     model = AdaCapRegressor(warm_start=True, **SMALL).fit(*table, checkpoint=path)
     with pytest.raises(ValueError, match=r"warm_start=True continues .*Leave checkpoint out"):

@@ -55,6 +55,8 @@ def read_target(table: Any, names: Sequence[str], task: str = "auto") -> Target:
     Traceback (most recent call last):
     adacap.files.errors.FileError: The target 'price' is 7 in all 3 rows: there is nothing to learn.
     """
+    if not names:
+        raise UsageError("--target names no column. Name the one to predict.")
     read = [_as_numbers(table.column(name), name, task) for name in names]
     columns, notes = [column for column, _ in read], tuple(note for _, note in read if note)
     missing = [pa.compute.is_null(column, nan_is_null=True).to_numpy() for column in columns]

@@ -178,6 +178,8 @@ def _member(found: Any, sizes: Mapping[str, int], device: torch.device) -> Any:
     d_in, k = sizes["d_in"], sizes["k"]
     if not isinstance(logs, Tensor) or (logs.shape, logs.dtype) != ((k, d_in + 3), torch.float64):
         return None
+    if not logs.isfinite().all():
+        return None
     return FittedKernel.of(predictor, arrays, logs.to(device))
 
 
@@ -201,7 +203,8 @@ def _is_array(
     if not isinstance(array, Tensor) or tuple(array.shape) != shape:
         return False
     if name not in _PLACES:
-        return array.is_floating_point()
+        is_usable = array.isnan().logical_not() if name == "threshold" else array.isfinite()
+        return array.is_floating_point() and bool(is_usable.all())
     ends = {"column": predictor.d_in, "n_nodes": getattr(predictor, "n_nodes", 0)}
     end = ends["column" if name == "column" else "n_nodes"]
     is_whole = array.dtype in (torch.int16, torch.int32, torch.int64)

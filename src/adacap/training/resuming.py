@@ -28,6 +28,8 @@ from adacap.training.loop import Trainer
 __all__ = ["UpTo", "resumed"]
 
 _DONE, _UNDER_WAY = "done", "under way"
+_ALWAYS_RECORDED = {"step", "loss", "fit_true", "learning_rate"}
+_MOVES = {"last_epoch", "_step_count", "_last_lr"}  # of a schedule; all else stays as it was made
 
 
 def resumed(trainer: Trainer, checkpoint: Checkpoint) -> Trained:
@@ -241,6 +243,7 @@ def is_done(trainer: Trainer, found: dict[str, Any]) -> bool:
     k, trace, last = trainer.nets.k, found["trace"], trainer.config.max_iter - 1
     return (
         is_alike(found["nets"], _state(trainer))
+        and _are_finite(found["nets"])
         and _is_layer(trainer, found["coef"], found["intercept"])
         and _are_whole(found["best_step"], k, last)
         and _are_numbers(found["best_score"], k)
@@ -266,7 +269,7 @@ def is_under_way(trainer: Trainer, found: dict[str, Any]) -> bool:
         and len(found["records"]) == step + 1
         and isinstance(trace, list)
         and all(_is_trace(trainer, one, 3) for one in trace)
-        and is_alike(found["generators"], [one.get_state() for one in generators(trainer)])
+        and _are_generators(trainer, found["generators"])
         and _is_optimizer(trainer, found["optimizer"], found["scheduler"])
         and _are_callbacks(trainer, found["callbacks"])
     )
@@ -295,6 +298,7 @@ def _are_whole(value: Any, k: int, most: int) -> bool:
 def _are_records(value: Any, is_value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(record, dict)
+        and record.keys() >= _ALWAYS_RECORDED
         and all(isinstance(name, str) and is_value(one) for name, one in record.items())
         for record in value
     )
@@ -329,7 +333,11 @@ def _is_layer(trainer: Trainer, coef: Any = None, intercept: Any = None) -> bool
 
 def _is_float(value: Any, shape: Iterable[int]) -> bool:
     is_one = isinstance(value, Tensor) and value.is_floating_point()
-    return is_one and tuple(value.shape) == tuple(shape)
+    return is_one and tuple(value.shape) == tuple(shape) and _are_finite([value])
+
+
+def _are_finite(tensors: Iterable[Tensor]) -> bool:
+    return all(bool(tensor.isfinite().all()) for tensor in tensors)
 
 
 def _is_trace(trainer: Trainer, trace: Any, n_dims: int) -> bool:
@@ -368,8 +376,27 @@ def _is_optimizer(trainer: Trainer, state: Any, schedule: Any) -> bool:
         and [one["params"] for one in state["param_groups"]]
         == [one["params"] for one in own["param_groups"]]
         and all(is_alike(one, own["state"][place]) for place, one in steps.items())
-        and is_alike(schedule, None if scheduler is None else scheduler.state_dict())
+        and _is_schedule(schedule, None if scheduler is None else scheduler.state_dict())
     )
+
+
+def _is_schedule(state: Any, own: dict[str, Any] | None) -> bool:
+    """Whether only that differs from a fresh schedule which moves with the steps."""
+    return is_alike(state, own) and all(
+        state[name] == value for name, value in (own or {}).items() if name not in _MOVES
+    )
+
+
+def _are_generators(trainer: Trainer, states: Any) -> bool:
+    own = generators(trainer)
+    if not is_alike(states, [one.get_state() for one in own]):
+        return False
+    try:
+        for one, state in zip(own, states, strict=True):
+            torch.Generator(one.device).set_state(state)
+    except RuntimeError:  # of this size, but no state
+        return False
+    return True
 
 
 def _are_callbacks(trainer: Trainer, states: Any) -> bool:
