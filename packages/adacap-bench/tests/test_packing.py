@@ -106,7 +106,11 @@ def test_a_newer_version_is_told(packed, tmp_path):
             unpack(packed, store)
 
 
-@pytest.mark.parametrize("content", [b"", b"not packed", gzip.compress(b"x" * 50)[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not packed", gzip.compress(b"x" * 50)[:-9]],
+    ids=["empty", "text", "cut"],
+)
 def test_a_damaged_file_is_refused(tmp_path, content):
     path = tmp_path / "records.jsonl.gz"
     path.write_bytes(content)
