@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adacap.widths import FARTHEST, Widths
+from adacap.widths import FARTHEST, MOST_EXPONENT, Widths
 
 
 def formula(p0=1.0, p1=0.0, floor=0.1, shift=0.0, slope=(0.0, 0.0), knots=(0.0,), stretch=(0.0,)):
@@ -35,3 +35,9 @@ def test_the_scale_is_stretched_between_its_knots_and_evenly_beyond():
     one = formula(knots=(0.0, 1.0, 3.0), stretch=(0.5, 0.0, 1.0))
     for log, h in ((-1.0, 0.5), (0.0, 0.5), (0.5, 0.25), (1.0, 0.0), (2.0, 0.5), (9.0, 1.0)):
         assert at(one, 0.0, np.exp(log)) == pytest.approx(np.exp(max(log, np.log(0.1)) + h))
+
+
+@pytest.mark.parametrize("slope", [1e4, -1e4])
+def test_a_slope_of_few_rows_gives_no_infinite_width(slope):
+    found = at(formula(p0=0.0, p1=1.0, slope=(slope, 0.0)), 2.0, 1.0)
+    assert np.log(found) == pytest.approx(np.copysign(MOST_EXPONENT, slope))

@@ -15,11 +15,13 @@ import numpy as np
 
 from adacap._typing import Floats
 
-__all__ = ["FARTHEST", "Widths"]
+__all__ = ["FARTHEST", "MOST_EXPONENT", "Widths"]
 
 
 FARTHEST = 3.0
 """Predictions are clipped at this many standard deviations of the target."""
+MOST_EXPONENT = 50.0
+"""The logarithm of a scale is clipped at this: far beyond any error, and well within float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,7 @@ class Widths:
 
     Here ``u = p₀·log f + p₁·(b₀·z + b₁·|z|) − shift``, f is the size of errors by trees, and z the
     prediction in coded units, clipped at ±3. h is linear between its knots and constant beyond
-    them.
+    them. The exponent is clipped at ±50.
 
     Examples
     --------
@@ -51,7 +53,8 @@ class Widths:
         z = np.clip(outputs, -FARTHEST, FARTHEST)
         by_level = self.slope[:, 0] * z + self.slope[:, 1] * np.abs(z)
         u = self.power[0] * by_trees + self.power[1] * by_level - self.shift
-        found: Floats = np.exp(u + self.stretch[0] + self._along(u))
+        exponent = u + self.stretch[0] + self._along(u)
+        found: Floats = np.exp(np.clip(exponent, -MOST_EXPONENT, MOST_EXPONENT))
         return found
 
     @property

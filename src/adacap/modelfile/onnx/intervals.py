@@ -15,7 +15,7 @@ from adacap.estimators.intervals import FoldErrors, IntervalData
 from adacap.estimators.transforms import TargetTransform
 from adacap.modelfile.onnx.graph import Graph
 from adacap.modelfile.onnx.network import each_of, fold_outputs
-from adacap.widths import FARTHEST, Widths
+from adacap.widths import FARTHEST, MOST_EXPONENT, Widths
 
 __all__ = ["back", "bounds", "check_coverage", "inverse"]
 
@@ -90,7 +90,8 @@ def _make_scale(graph: Graph, x: str, model: Any, shape: Sequence[int]) -> str:
     for low, high, steep in zip(*formula.pieces, strict=True):
         along = call("Min", call("Max", u, constant(low)), constant(high))
         stretch.append(call("Mul", call("Sub", along, constant(low)), constant(steep)))
-    return call("Exp", call("Sum", *stretch))
+    most = constant(MOST_EXPONENT)
+    return call("Exp", call("Clip", call("Sum", *stretch), constant(-MOST_EXPONENT), most))
 
 
 # --------------------------------------------------------- back from transformed targets
