@@ -123,7 +123,7 @@ def _folded(opened: Any, names: Collection[str]) -> list[str]:
     }
     places = [j for j in range(about.num_columns) if about.schema.column(j).path in is_text]
     found = set()
-    for number in range(about.num_row_groups):
+    for number in range(about.num_row_groups if places else 0):
         # pyarrow ends the process where the description of a column is damaged: its own reader,
         # which raises, has to take a row first.
         next(opened.iter_batches(1, row_groups=[number], columns=sorted(is_text)), None)
